@@ -32,7 +32,7 @@ pub use checked::CheckedCall;
 pub use complete::{Completed, Missing};
 pub use hide::{SYSTEM, hidden_names};
 pub use parameters::{Parameter, Parameters};
-pub use parse::parse;
+pub use parse::{parse, parse_exact};
 pub use resolve::{MAX_COST, ResolvedArguments};
 
 use crate::json::Json;

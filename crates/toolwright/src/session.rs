@@ -51,6 +51,9 @@ pub struct Session {
     pub caller: Caller,
     /// Values for tools that models do not see
     pub context: Context,
+    /// Whether arguments must satisfy their schema as they are written: nothing is repaired, coerced or
+    /// filled with defaults
+    pub exact_arguments: bool,
     /// Cancels every call of the session
     pub cancel: CancellationToken,
 }
@@ -65,6 +68,7 @@ impl Session {
             conversation: None,
             caller: Caller::default(),
             context: Context::new(),
+            exact_arguments: false,
             cancel: CancellationToken::new(),
         }
     }
@@ -100,6 +104,15 @@ impl Session {
     #[must_use]
     pub fn with_context(mut self, context: Context) -> Session {
         self.context = context;
+        self
+    }
+
+    /// Requires arguments that satisfy their schema as they are written, for callers that are programs
+    /// and not models: nothing is repaired, coerced or filled with defaults. Handles are still replaced
+    /// by their values.
+    #[must_use]
+    pub fn with_exact_arguments(mut self) -> Session {
+        self.exact_arguments = true;
         self
     }
 }

@@ -32,7 +32,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use toolwright_core::{Call, Tool, ToolKind};
+use toolwright_core::args::{ResolvedArguments, parse_exact};
+use toolwright_core::{Arguments, Call, Tool, ToolKind};
 
 use concurrency::Limit;
 pub use error::{MissingNeed, ToolboxError};
@@ -42,6 +43,7 @@ use crate::call::journal::{MemoryJournal, SharedJournal};
 use crate::call::key::CallPosition;
 use crate::call::{Answer, Approval, CallStatus, Completeness, Policy, approval};
 use crate::context::Context;
+use crate::error::CallError;
 use crate::handle::HandleStore;
 use crate::handler::Handler;
 use crate::ledger::Ledger;
@@ -197,6 +199,22 @@ impl Toolbox {
             .map(|(item, need)| MissingNeed { tool: item.name.clone(), needed: need.name() })
             .collect();
         if missing.is_empty() { Ok(()) } else { Err(missing) }
+    }
+
+    /// Checks arguments as they are written, without a call: nothing is repaired, coerced, filled with
+    /// defaults or resolved from handles. The result has every error with its path. The error says that
+    /// there is no such tool.
+    ///
+    /// A call of a session [with exact arguments](Session::with_exact_arguments) checks in the same way.
+    pub fn check_arguments(
+        &self,
+        tool: &str,
+        arguments: &Arguments,
+    ) -> Result<ResolvedArguments, CallError> {
+        match self.item(tool) {
+            Some(item) => Ok(item.parameters.resolve_exact(parse_exact(arguments))),
+            None => Err(lookup::unknown(tool, &self.names().collect::<Vec<_>>())),
+        }
     }
 
     /// Runs one call. Incomplete arguments are refused; see [`call_with`](Toolbox::call_with).

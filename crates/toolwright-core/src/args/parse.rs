@@ -14,6 +14,17 @@ pub fn parse(arguments: &Arguments) -> Parsed {
     Parsed { readings }
 }
 
+/// Parses arguments as they are written: text that is not JSON has no reading, and a string stays a
+/// string.
+pub fn parse_exact(arguments: &Arguments) -> Parsed {
+    let readings = match arguments {
+        Arguments::Json(text) => vec![plain(text.to_json())],
+        Arguments::Free(text) => vec![plain(Json::from(text.as_str()))],
+        Arguments::Malformed(_) => Vec::new(),
+    };
+    Parsed { readings }
+}
+
 /// Creates a reading without changes.
 fn plain(value: Json) -> Reading {
     Reading { value, changes: Vec::new() }

@@ -144,6 +144,51 @@ impl Parameters {
         }
     }
 
+    /// Checks the first reading as it is: nothing is coerced, removed or filled in. Every violation is an
+    /// error, and so are repeated keys and hidden parameters.
+    ///
+    /// ```
+    /// use toolwright_core::args::{Parameters, parse_exact};
+    /// use toolwright_core::{Arguments, Json, Tool};
+    ///
+    /// let schema = Json::parse(r#"{"properties": {"days": {"type": "integer", "default": 3}}}"#)?;
+    /// let parameters = Parameters::compile(&Tool::function("forecast", schema), &[])?;
+    /// let check = |text: &str| parameters.resolve_exact(parse_exact(&Arguments::from_text(text)));
+    ///
+    /// assert_eq!(check("{}").arguments().compact(), "{}");
+    /// assert_eq!(check(r#"{"days": "2"}"#).errors()[0].path, "/days");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn resolve_exact(&self, parsed: Parsed) -> ResolvedArguments {
+        let Some(Reading { mut value, changes }) = parsed.readings.into_iter().next() else {
+            return self.unreadable();
+        };
+        if self.takes_free_text() && value.as_str().is_some() {
+            value = Json::Object(object! {"input": value});
+        }
+        let mut errors = self.check().violations(&value);
+        find_repeated_keys(&value, &Path::ROOT, &mut errors);
+        let Json::Object(arguments) = value else {
+            return ResolvedArguments { changes, errors, ..self.unreadable() };
+        };
+        for name in self.hidden().iter().filter(|name| arguments.contains_key(name)) {
+            let message = "is supplied by the host and must not be given";
+            errors.push(Violation::new(Path::ROOT.key(name).pointer(), "hidden", message));
+        }
+        let missing = if errors.is_empty() {
+            Vec::new()
+        } else {
+            self.complete(&mut arguments.clone(), &[]).missing
+        };
+        ResolvedArguments {
+            tool: self.shared_tool(),
+            arguments: Some(arguments),
+            completed: Completed { missing, ..Completed::default() },
+            changes,
+            errors,
+        }
+    }
+
     /// Coerces and checks a reading.
     fn check_reading(&self, mut reading: Reading, options: CoercionOptions) -> Candidate {
         if self.takes_free_text() && reading.value.as_str().is_some() {
@@ -265,6 +310,28 @@ fn cost_by_kind(changes: &[Change]) -> u32 {
     kinds.sort_unstable_by(|a, b| b.cmp(a));
     kinds.dedup_by_key(|(op, _)| *op);
     kinds.into_iter().map(|(_, cost)| cost).sum()
+}
+
+/// Reports repeated keys, of which a tool would see only the last.
+fn find_repeated_keys(value: &Json, at: &Path<'_>, errors: &mut Vec<Violation>) {
+    match value {
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                find_repeated_keys(item, &at.index(index), errors);
+            }
+        }
+        Json::Object(object) => {
+            for (name, ..) in object.repeated() {
+                let name = crate::schema::describe::quote(name);
+                let message = format!("{name} is given more than once");
+                errors.push(Violation::new(at.pointer(), "repeated", message));
+            }
+            for (name, item) in object.iter() {
+                find_repeated_keys(item, &at.key(name), errors);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Removes repeated keys. If the values differ, it is unknown which one was meant.

@@ -12,19 +12,27 @@ use crate::handle::{self, HandleFailure};
 use crate::session::Session;
 use crate::settings::Fill;
 
-/// Parses, resolves handles, coerces, completes and checks. Text that is not understood is refused: it
-/// never becomes `{}`.
+/// Parses, resolves handles, coerces, completes and checks; exact arguments are not coerced or completed.
+/// Text that is not understood is refused: it never becomes `{}`.
 pub(crate) async fn check(
     toolbox: &Toolbox,
     session: &Session,
     item: &Item,
     state: &mut CallState<'_>,
 ) -> Result<CheckedCall, CallError> {
-    let mut parsed = args::parse(&state.call.arguments);
+    let mut parsed = if session.exact_arguments {
+        args::parse_exact(&state.call.arguments)
+    } else {
+        args::parse(&state.call.arguments)
+    };
     resolve_handles(toolbox, session, item, &mut parsed)
         .await
         .map_err(|failure| CallError::new(CallErrorKind::BadHandle, failure.text))?;
-    let mut resolved = item.parameters.resolve(parsed, &item.handler.settings().coercions);
+    let mut resolved = if session.exact_arguments {
+        item.parameters.resolve_exact(parsed)
+    } else {
+        item.parameters.resolve(parsed, &item.handler.settings().coercions)
+    };
     state.changes = resolved.changes().to_vec();
     state.completeness.check_changes(&item.name, &state.changes)?;
     // Feedback must not show the model a value that came from a handle.

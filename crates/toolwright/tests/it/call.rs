@@ -4,6 +4,7 @@ mod approve;
 mod batch;
 mod cache;
 mod effect;
+mod exact;
 mod execute;
 mod fill;
 mod find;
