@@ -76,8 +76,8 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
             report.cells.extend(cells);
         }
         if plan.wants(memory::NAME) {
-            report.crowds = memory::crowds(plan, &stage).await?;
-            report::print_crowds(&report);
+            report.open_streams = memory::open_streams(plan, &stage).await?;
+            report::print_open_streams(&report);
         }
         Ok::<Report, Failure>(report)
     })?;

@@ -1,13 +1,13 @@
-//! The load generator: a [`Crew`] of raw hyper connections, with one request after another on each.
-//! It runs a closed loop ([`closed`]), a schedule ([`open`]), or a crowd of slow streams
-//! ([`crowd`]).
+//! The load generator: a [`ClientPool`] of raw hyper connections, with one request after another on each.
+//! It runs a closed loop ([`closed`]), a schedule ([`open`]), or many slow streams at once
+//! ([`streams`]).
 
 mod client;
 mod closed;
-mod crowd;
 mod expect;
 mod open;
 mod sample;
+mod streams;
 
 use std::net::SocketAddr;
 
@@ -30,27 +30,27 @@ pub(crate) struct Target {
 }
 
 /// Connections to a target, opened before the clock starts.
-pub(crate) struct Crew {
+pub(crate) struct ClientPool {
     target: Target,
     connections: Vec<Connection>,
 }
 
-impl Crew {
+impl ClientPool {
     /// Opens this many connections.
-    pub(crate) async fn connect(target: Target, count: usize) -> Outcome<Crew> {
+    pub(crate) async fn connect(target: Target, count: usize) -> Outcome<ClientPool> {
         let mut connections = Vec::with_capacity(count);
         for _ in 0..count {
             connections.push(Connection::open(target.address).await?);
         }
-        Ok(Crew { target, connections })
+        Ok(ClientPool { target, connections })
     }
 
     /// Opens this many connections, and runs one exchange over each.
-    pub(crate) async fn warm(target: Target, count: usize) -> Outcome<Crew> {
-        let mut crew = Crew::connect(target, count).await?;
-        for connection in &mut crew.connections {
-            connection.exchange(&crew.target).await.map_err(|wrong| wrong.within("warm-up"))?;
+    pub(crate) async fn warm(target: Target, count: usize) -> Outcome<ClientPool> {
+        let mut pool = ClientPool::connect(target, count).await?;
+        for connection in &mut pool.connections {
+            connection.exchange(&pool.target).await.map_err(|wrong| wrong.within("warm-up"))?;
         }
-        Ok(crew)
+        Ok(pool)
     }
 }

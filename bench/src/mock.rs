@@ -24,18 +24,18 @@ use self::body::Frames;
 use self::wire::Wire;
 use crate::failure::Outcome;
 use crate::nonce::Nonce;
-use crate::question::Manner;
+use crate::question::ReplyKind;
 use crate::serve::{self, Hangup, Reset};
 
 pub(crate) use self::answer::{ARGUMENTS, TEXT};
 pub(crate) use self::tool_model::{COMMIT, EFFECTS};
 
 /// The bytes of a plain reply in openai-chat, with a placeholder nonce.
-pub(crate) fn plain(manner: Manner) -> Arc<[u8]> {
+pub(crate) fn plain(reply: ReplyKind) -> Arc<[u8]> {
     let answers = Answers::new();
-    match manner {
-        Manner::Whole => answers.whole(Speech::OpenAi, None)[..].into(),
-        Manner::Stream => answers.events(Speech::OpenAi).concat().into(),
+    match reply {
+        ReplyKind::Whole => answers.whole(Speech::OpenAi, None)[..].into(),
+        ReplyKind::Stream => answers.events(Speech::OpenAi).concat().into(),
     }
 }
 

@@ -50,19 +50,19 @@ impl Size {
 
 /// Whether the reply is whole or a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Manner {
+pub(crate) enum ReplyKind {
     /// One document
     Whole,
     /// Events
     Stream,
 }
 
-impl Manner {
+impl ReplyKind {
     /// Its name in tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Manner::Whole => "whole",
-            Manner::Stream => "stream",
+            ReplyKind::Whole => "whole",
+            ReplyKind::Stream => "stream",
         }
     }
 }
@@ -76,7 +76,7 @@ pub(crate) struct Question {
 
 impl Question {
     /// A request for a model.
-    pub(crate) fn new(model: &str, size: Size, manner: Manner) -> Question {
+    pub(crate) fn new(model: &str, size: Size, reply: ReplyKind) -> Question {
         let mut messages = match size {
             Size::Kilobyte => conversation().split_off(5),
             Size::Agent => agent::conversation(),
@@ -101,7 +101,7 @@ impl Question {
         let mut body = json!({"model": model, "messages": messages, "max_tokens": 1024,
             "temperature": 0.2, "tools": tools, "tool_choice": "auto",
             "parallel_tool_calls": true});
-        if manner == Manner::Stream {
+        if reply == ReplyKind::Stream {
             body["stream"] = true.into();
             body["stream_options"] = json!({"include_usage": true});
         }
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn requests_have_their_sizes() {
-        let length = |size| Question::new("oa/mock", size, Manner::Whole).length();
+        let length = |size| Question::new("oa/mock", size, ReplyKind::Whole).length();
         for (size, least, most) in [
             (Size::Standard, 3500, 5000),
             (Size::Kilobyte, 900, 1300),
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_standard_request_has_four_tools_and_eight_messages() {
-        let question = Question::new("oa/mock", Size::Standard, Manner::Stream);
+        let question = Question::new("oa/mock", Size::Standard, ReplyKind::Stream);
         let text = [&question.before[..], b"00000000000000ff", &question.after[..]].concat();
         let body: Value = serde_json::from_slice(&text).expect("JSON");
         assert_eq!(body["tools"].as_array().map(Vec::len), Some(4));
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn the_agent_request_has_forty_tools_a_hundred_messages_and_a_result_for_each_call() {
-        let question = Question::new("oa/mock", Size::Agent, Manner::Whole);
+        let question = Question::new("oa/mock", Size::Agent, ReplyKind::Whole);
         let text = [&question.before[..], b"00000000000000ff", &question.after[..]].concat();
         let body: Value = serde_json::from_slice(&text).expect("JSON");
         let messages = body["messages"].as_array().expect("messages");

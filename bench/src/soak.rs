@@ -56,12 +56,12 @@ async fn expectations(gateway: std::net::SocketAddr) -> Outcome<BTreeMap<visit::
     let mut all = BTreeMap::new();
     for kind in visit::Kind::ALL {
         let expect = if kind.upstream == "oa" {
-            Expect::Same(mock::plain(kind.manner))
+            Expect::Same(mock::plain(kind.reply))
         } else {
             let nonce = next_nonce();
             let question = kind.question("mock");
             let answer = Connection::open(gateway).await?.read(&question, nonce).await?;
-            Expect::learn(&answer.body, nonce, kind.manner)?
+            Expect::learn(&answer.body, nonce, kind.reply)?
         };
         all.insert(kind, expect);
     }

@@ -20,7 +20,7 @@ use crate::dice::Dice;
 use crate::failure::{Failure, Outcome};
 use crate::load::next_nonce;
 use crate::nonce::Nonce;
-use crate::question::Manner;
+use crate::question::ReplyKind;
 use crate::soak::Visit;
 
 /// A timeout that no exchange reaches.
@@ -90,7 +90,7 @@ struct Ask {
     job: Job,
     mark: Mark,
     dialect: Dialect,
-    manner: Manner,
+    reply: ReplyKind,
     nonce: Nonce,
     path: String,
     body: Bytes,
@@ -101,7 +101,7 @@ impl Ask {
         let job = Job::pick(dice);
         let dialect = *dice.pick(&Dialect::ALL);
         let mark = Mark::pick(dialect, dice);
-        let manner = *dice.pick(&[Manner::Whole, Manner::Stream]);
+        let reply = *dice.pick(&[ReplyKind::Whole, ReplyKind::Stream]);
         let nonce = next_nonce();
         let model = match job {
             Job::Fault(model) => {
@@ -111,8 +111,8 @@ impl Ask {
             _ => format!("{}/{MODEL}", dice.pick(&Dialect::ALL).id()),
         };
         let text = format!("Work on nonce-{}.", String::from_utf8_lossy(nonce.digits()));
-        let body = dialect.body(&model, &text, manner).to_string().into();
-        Ask { job, mark, dialect, manner, nonce, path: dialect.path(&model, manner), body }
+        let body = dialect.body(&model, &text, reply).to_string().into();
+        Ask { job, mark, dialect, reply, nonce, path: dialect.path(&model, reply), body }
     }
 
     fn request(&self, gateway: SocketAddr, attempt: u64) -> Outcome<Request<Full<Bytes>>> {
@@ -134,8 +134,8 @@ impl Ask {
     fn name(&self) -> String {
         let model = String::from_utf8_lossy(&self.body);
         let digits = String::from_utf8_lossy(self.nonce.digits());
-        let (job, mark, manner) = (self.job, self.mark, self.manner.name());
-        format!("{digits} {job:?} {mark:?} {} {manner} {model}", self.dialect.id())
+        let (job, mark, reply) = (self.job, self.mark, self.reply.name());
+        format!("{digits} {job:?} {mark:?} {} {reply} {model}", self.dialect.id())
     }
 }
 
@@ -262,7 +262,7 @@ impl Client {
             _ if matches!(ask.job, Job::Fault(_)) => {
                 Attempt::Again(format!("{status} of a faulty upstream"))
             }
-            200 if !ask.dialect.is_whole(ask.manner, &body) => {
+            200 if !ask.dialect.is_whole(ask.reply, &body) => {
                 Attempt::Again("200 with an error in the stream".into())
             }
             200 => match said(ask.nonce, &body) {

@@ -3,7 +3,7 @@
 use memchr::memmem;
 use serde_json::{Value, json};
 
-use crate::question::Manner;
+use crate::question::ReplyKind;
 
 /// A dialect of clients, which is also the name of an upstream in that dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,18 +49,18 @@ impl Dialect {
     }
 
     /// The path of a request at the gateway.
-    pub(crate) fn path(self, model: &str, manner: Manner) -> String {
+    pub(crate) fn path(self, model: &str, reply: ReplyKind) -> String {
         let model = model.replace('/', "%2F");
-        match (self, manner) {
+        match (self, reply) {
             (Dialect::OpenaiChat, _) => "/v1/chat/completions".into(),
             (Dialect::OpenaiResponses, _) => "/v1/responses".into(),
             (Dialect::Anthropic, _) => "/v1/messages".into(),
-            (Dialect::Bedrock, Manner::Whole) => format!("/model/{model}/converse"),
-            (Dialect::Bedrock, Manner::Stream) => format!("/model/{model}/converse-stream"),
-            (Dialect::Gemini, Manner::Whole) => {
+            (Dialect::Bedrock, ReplyKind::Whole) => format!("/model/{model}/converse"),
+            (Dialect::Bedrock, ReplyKind::Stream) => format!("/model/{model}/converse-stream"),
+            (Dialect::Gemini, ReplyKind::Whole) => {
                 format!("/v1beta/models/{model}:generateContent")
             }
-            (Dialect::Gemini, Manner::Stream) => {
+            (Dialect::Gemini, ReplyKind::Stream) => {
                 format!("/v1beta/models/{model}:streamGenerateContent?alt=sse")
             }
             (Dialect::Deepseek, _) => "/deepseek/chat/completions".into(),
@@ -71,8 +71,8 @@ impl Dialect {
     }
 
     /// The body of a request.
-    pub(crate) fn body(self, model: &str, text: &str, manner: Manner) -> Value {
-        let stream = manner == Manner::Stream;
+    pub(crate) fn body(self, model: &str, text: &str, reply: ReplyKind) -> Value {
+        let stream = reply == ReplyKind::Stream;
         let message = json!({"role": "user", "content": text});
         match self {
             Dialect::OpenaiResponses => {
@@ -89,20 +89,20 @@ impl Dialect {
     }
 
     /// Whether a reply has the end of a successful one.
-    pub(crate) fn is_whole(self, manner: Manner, answer: &[u8]) -> bool {
-        let end = match (self, manner) {
-            (Dialect::OpenaiChat | Dialect::Deepseek | Dialect::Mistral, Manner::Whole) => {
+    pub(crate) fn is_whole(self, reply: ReplyKind, answer: &[u8]) -> bool {
+        let end = match (self, reply) {
+            (Dialect::OpenaiChat | Dialect::Deepseek | Dialect::Mistral, ReplyKind::Whole) => {
                 "\"finish_reason\":\"stop\""
             }
-            (Dialect::OpenaiChat | Dialect::Deepseek | Dialect::Mistral, Manner::Stream) => {
+            (Dialect::OpenaiChat | Dialect::Deepseek | Dialect::Mistral, ReplyKind::Stream) => {
                 "data: [DONE]"
             }
-            (Dialect::OpenaiResponses, Manner::Whole) => "\"status\":\"completed\"",
-            (Dialect::OpenaiResponses, Manner::Stream) => "event: response.completed",
-            (Dialect::Anthropic, Manner::Whole) => "\"stop_reason\":\"end_turn\"",
-            (Dialect::Anthropic, Manner::Stream) => "event: message_stop",
-            (Dialect::Bedrock, Manner::Whole) => "\"stopReason\":\"end_turn\"",
-            (Dialect::Bedrock, Manner::Stream) => "messageStop",
+            (Dialect::OpenaiResponses, ReplyKind::Whole) => "\"status\":\"completed\"",
+            (Dialect::OpenaiResponses, ReplyKind::Stream) => "event: response.completed",
+            (Dialect::Anthropic, ReplyKind::Whole) => "\"stop_reason\":\"end_turn\"",
+            (Dialect::Anthropic, ReplyKind::Stream) => "event: message_stop",
+            (Dialect::Bedrock, ReplyKind::Whole) => "\"stopReason\":\"end_turn\"",
+            (Dialect::Bedrock, ReplyKind::Stream) => "messageStop",
             (Dialect::Gemini, _) => "\"finishReason\":\"STOP\"",
             (Dialect::Ollama, _) => "\"done\":true",
             (Dialect::Cohere, _) => "\"finish_reason\":\"COMPLETE\"",

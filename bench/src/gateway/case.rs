@@ -1,6 +1,6 @@
 //! The measured cases: which request, which form of reply, at which rate.
 
-use crate::question::{Manner, Size};
+use crate::question::{ReplyKind, Size};
 
 /// How requests are paced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) struct Case {
     /// The size of the request
     pub(crate) size: Size,
     /// The form of the reply
-    pub(crate) manner: Manner,
+    pub(crate) reply: ReplyKind,
     /// The pacing
     pub(crate) pace: Pace,
 }
@@ -30,30 +30,30 @@ impl Case {
             Pace::Clients(count) => format!("{count} clients"),
             Pace::Rate(rate) => format!("{rate} a second"),
         };
-        format!("{}, {}, {pace}", self.manner.name(), self.size.name())
+        format!("{}, {}, {pace}", self.reply.name(), self.size.name())
     }
 }
 
 /// All cases.
 pub(crate) fn all(short: bool) -> Vec<Case> {
     let mut cases = Vec::new();
-    let mut add = |size, manner, pace| cases.push(Case { size, manner, pace });
-    for manner in [Manner::Whole, Manner::Stream] {
+    let mut add = |size, reply, pace| cases.push(Case { size, reply, pace });
+    for reply in [ReplyKind::Whole, ReplyKind::Stream] {
         for clients in [1, 16, 64] {
-            add(Size::Standard, manner, Pace::Clients(clients));
+            add(Size::Standard, reply, Pace::Clients(clients));
         }
         for size in [Size::Kilobyte, Size::Hundred, Size::Agent, Size::Megabyte] {
-            add(size, manner, Pace::Clients(1));
+            add(size, reply, Pace::Clients(1));
             if !short {
-                add(size, manner, Pace::Clients(16));
+                add(size, reply, Pace::Clients(16));
             }
         }
     }
-    add(Size::Standard, Manner::Whole, Pace::Rate(500));
-    add(Size::Standard, Manner::Stream, Pace::Rate(200));
+    add(Size::Standard, ReplyKind::Whole, Pace::Rate(500));
+    add(Size::Standard, ReplyKind::Stream, Pace::Rate(200));
     if !short {
-        add(Size::Standard, Manner::Whole, Pace::Rate(2000));
-        add(Size::Standard, Manner::Stream, Pace::Rate(500));
+        add(Size::Standard, ReplyKind::Whole, Pace::Rate(2000));
+        add(Size::Standard, ReplyKind::Stream, Pace::Rate(500));
     }
     cases
 }

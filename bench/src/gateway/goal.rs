@@ -4,7 +4,7 @@ use super::case::Pace;
 use super::measure::Cell;
 use super::report::Report;
 use super::route::Route;
-use crate::question::{Manner, Size};
+use crate::question::{ReplyKind, Size};
 
 /// A goal and the measured value.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,15 +34,15 @@ impl Goal {
 /// Compares the figures of a report with the goals.
 pub(crate) fn judge(report: &Report) -> Vec<Goal> {
     let mut goals = Vec::new();
-    for manner in [Manner::Whole, Manner::Stream] {
-        for (route, added, cost, ratio) in limits(manner) {
-            let name = format!("{}, {}", route.name(), manner.name());
+    for reply in [ReplyKind::Whole, ReplyKind::Stream] {
+        for (route, added, cost, ratio) in limits(reply) {
+            let name = format!("{}, {}", route.name(), reply.name());
             let mut add = |what: &str, unit, most, reached: f64| {
                 if !reached.is_nan() {
                     goals.push(Goal { what: format!("{name}: {what}"), unit, most, reached });
                 }
             };
-            let one = |route, clients| find(report, route, manner, clients);
+            let one = |route, clients| find(report, route, reply, clients);
             add("added p50", "µs", added, one(route, 1).p50 - one(Route::Direct, 1).p50);
             add("added first byte", "µs", 300.0, one(route, 1).first - one(Route::Direct, 1).first);
             for clients in [1, 16] {
@@ -67,19 +67,23 @@ pub(crate) fn judge(report: &Report) -> Vec<Goal> {
     if !report.idle.is_nan() {
         goals.push(memory("memory, idle", 40.0, report.idle));
     }
-    for crowd in report.crowds.iter().filter(|crowd| Route::GATEWAY.contains(&crowd.route)) {
-        let what = format!("memory, {} streams {}", crowd.open, crowd.route.name());
-        goals.push(memory(&what, 200.0, crowd.resident));
+    for streams in
+        report.open_streams.iter().filter(|streams| Route::GATEWAY.contains(&streams.route))
+    {
+        let what = format!("memory, {} streams {}", streams.open, streams.route.name());
+        goals.push(memory(&what, 200.0, streams.resident));
     }
     goals
 }
 
 /// Route, maximum added microseconds, maximum CPU seconds for a thousand requests, maximum ratio to
 /// the bare proxy.
-fn limits(manner: Manner) -> [(Route, f64, f64, f64); 2] {
-    match manner {
-        Manner::Whole => [(Route::Pass, 120.0, 0.11, 2.0), (Route::Translate, 200.0, 0.18, 4.0)],
-        Manner::Stream => [(Route::Pass, 120.0, 0.32, 2.0), (Route::Translate, 200.0, 0.42, 4.0)],
+fn limits(reply: ReplyKind) -> [(Route, f64, f64, f64); 2] {
+    match reply {
+        ReplyKind::Whole => [(Route::Pass, 120.0, 0.11, 2.0), (Route::Translate, 200.0, 0.18, 4.0)],
+        ReplyKind::Stream => {
+            [(Route::Pass, 120.0, 0.32, 2.0), (Route::Translate, 200.0, 0.42, 4.0)]
+        }
     }
 }
 
@@ -90,12 +94,11 @@ struct Figures {
     cost: f64,
 }
 
-fn find(report: &Report, route: Route, manner: Manner, clients: usize) -> Figures {
+fn find(report: &Report, route: Route, reply: ReplyKind, clients: usize) -> Figures {
     let wanted = |cell: &&Cell| {
         let case = cell.case;
         cell.route == route
-            && (case.size, case.manner, case.pace)
-                == (Size::Standard, manner, Pace::Clients(clients))
+            && (case.size, case.reply, case.pace) == (Size::Standard, reply, Pace::Clients(clients))
     };
     match report.cells.iter().find(wanted) {
         Some(cell) => Figures { p50: cell.p50, first: cell.first, cost: cell.cost },
@@ -107,9 +110,9 @@ fn find(report: &Report, route: Route, manner: Manner, clients: usize) -> Figure
 const OPEN_LOAD: u32 = 2000;
 
 fn find_paced(report: &Report, route: Route) -> Option<&Cell> {
-    let case = (Size::Standard, Manner::Whole, Pace::Rate(OPEN_LOAD));
+    let case = (Size::Standard, ReplyKind::Whole, Pace::Rate(OPEN_LOAD));
     report.cells.iter().find(|cell| {
-        cell.route == route && (cell.case.size, cell.case.manner, cell.case.pace) == case
+        cell.route == route && (cell.case.size, cell.case.reply, cell.case.pace) == case
     })
 }
 

@@ -4,7 +4,7 @@ use super::Plan;
 use super::case::{Case, Pace};
 use super::route::{Route, Stage};
 use crate::failure::Outcome;
-use crate::load::{Crew, Samples, Target, median};
+use crate::load::{ClientPool, Samples, Target, median};
 
 /// Connections that are open when a schedule starts.
 const READY: usize = 16;
@@ -45,7 +45,7 @@ struct Rounds {
 pub(crate) async fn case(plan: &Plan, stage: &Stage, case: Case) -> Outcome<Vec<Cell>> {
     let mut all = Vec::new();
     for route in plan.routes {
-        let target = stage.target(*route, case.size, case.manner).await;
+        let target = stage.target(*route, case.size, case.reply).await;
         let target = target.map_err(|failure| failure.within(route.name()))?;
         all.push((*route, target, Rounds::default()));
     }
@@ -74,11 +74,11 @@ async fn one(
         Pace::Clients(count) => count,
         Pace::Rate(_) => READY,
     };
-    let crew = Crew::warm(target.clone(), clients).await?;
+    let pool = ClientPool::warm(target.clone(), clients).await?;
     let before = stage.measured(route).map(|child| (child, child.usage()));
     let samples = match pace {
-        Pace::Clients(_) => crew.work(plan.window()).await?,
-        Pace::Rate(rate) => crew.follow(rate, plan.window()).await?,
+        Pace::Clients(_) => pool.work(plan.window()).await?,
+        Pace::Rate(rate) => pool.follow(rate, plan.window()).await?,
     };
     let spent = before.map(|(child, before)| child.usage().since(&before));
     let thousands = samples.count() as f64 / 1000.0;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::Plan;
 use super::route::{Route, Stage};
 use crate::failure::Outcome;
-use crate::load::Crew;
+use crate::load::ClientPool;
 use crate::process::Child;
-use crate::question::{Manner, Size};
+use crate::question::{ReplyKind, Size};
 
 /// Its title.
 pub(crate) const NAME: &str = "1000 streams";
@@ -16,7 +16,7 @@ const RAMP: Duration = Duration::from_secs(1);
 
 /// The measurement on one route. Times in microseconds, memory in megabytes.
 #[derive(Debug, Clone)]
-pub(crate) struct Crowd {
+pub(crate) struct OpenStreams {
     /// The route
     pub(crate) route: Route,
     /// The maximum number of streams that were open when the memory was read
@@ -30,26 +30,27 @@ pub(crate) struct Crowd {
 }
 
 /// Opens them on each route in turn.
-pub(crate) async fn crowds(plan: &Plan, stage: &Stage) -> Outcome<Vec<Crowd>> {
+pub(crate) async fn open_streams(plan: &Plan, stage: &Stage) -> Outcome<Vec<OpenStreams>> {
     // Fifty events with this gap last longer than opening all streams.
     let model = if plan.short { "mock-gap-40" } else { "mock-gap-100" };
-    let mut crowds = Vec::new();
+    let mut open_streams = Vec::new();
     for route in plan.routes {
-        let crowd = crowd(stage, *route, model).await;
-        crowds.push(crowd.map_err(|failure| failure.within(&format!("{NAME}: {}", route.name())))?);
+        let streams = streams(stage, *route, model).await;
+        open_streams
+            .push(streams.map_err(|failure| failure.within(&format!("{NAME}: {}", route.name())))?);
     }
-    Ok(crowds)
+    Ok(open_streams)
 }
 
-async fn crowd(stage: &Stage, route: Route, model: &str) -> Outcome<Crowd> {
-    let mut target = stage.target(route, Size::Standard, Manner::Stream).await?;
-    target.question = route.question(model, Size::Standard, Manner::Stream);
+async fn streams(stage: &Stage, route: Route, model: &str) -> Outcome<OpenStreams> {
+    let mut target = stage.target(route, Size::Standard, ReplyKind::Stream).await?;
+    target.question = route.question(model, Size::Standard, ReplyKind::Stream);
     let child = stage.measured(route);
-    let crew = Crew::connect(target, STREAMS).await?;
+    let pool = ClientPool::connect(target, STREAMS).await?;
     let before = child.map(|child| (child, child.usage()));
     let mut most = (0, f64::NAN);
-    let samples = crew
-        .crowd(RAMP, |open| {
+    let samples = pool
+        .streams(RAMP, |open| {
             if open >= most.0 {
                 most = (open, child.map_or(f64::NAN, Child::resident).max(most.1));
             }
@@ -57,7 +58,7 @@ async fn crowd(stage: &Stage, route: Route, model: &str) -> Outcome<Crowd> {
         .await?;
     let spent = before.map(|(child, before)| child.usage().since(&before));
     let thousands = samples.count() as f64 / 1000.0;
-    Ok(Crowd {
+    Ok(OpenStreams {
         route,
         open: most.0,
         resident: most.1,

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::case::Case;
 use super::goal::Goal;
 use super::measure::Cell;
-use super::memory::{Crowd, NAME};
+use super::memory::{NAME, OpenStreams};
 use super::route::Route;
 use crate::process::Site;
-use crate::question::{Manner, Size};
+use crate::question::{ReplyKind, Size};
 use crate::table::{Table, figure};
 
 /// All figures of a run.
@@ -19,7 +19,7 @@ pub(crate) struct Report {
     /// Every case on every route
     pub(crate) cells: Vec<Cell>,
     /// A thousand streams
-    pub(crate) crowds: Vec<Crowd>,
+    pub(crate) open_streams: Vec<OpenStreams>,
 }
 
 /// The lines above the tables.
@@ -30,7 +30,7 @@ pub(crate) fn opening(site: &Site) -> String {
     } else {
         "shared by all, so the times say little"
     };
-    let bytes = Route::Pass.question("mock", Size::Standard, Manner::Whole).length();
+    let bytes = Route::Pass.question("mock", Size::Standard, ReplyKind::Whole).length();
     format!(
         "{} cores, {split}; the question with four tools and eight messages has {bytes} bytes\n\
          times in µs: p50 and first byte are medians over rounds, p99 and p99.9 of all; \
@@ -70,14 +70,14 @@ pub(crate) fn print(case: Case, cells: &[Cell]) {
 }
 
 /// Prints the thousand streams.
-pub(crate) fn print_crowds(report: &Report) {
+pub(crate) fn print_open_streams(report: &Report) {
     println!("\n{NAME}");
     let heads = ["route", "open", "first byte", "p99", "p99.9", "CPU", "memory MB"];
     let mut table = Table::new(1, &heads);
-    for crowd in &report.crowds {
-        let mut row = vec![crowd.route.name().to_owned(), crowd.open.to_string()];
-        row.extend(crowd.first.map(figure));
-        row.extend([crowd.cost, crowd.resident].map(figure));
+    for streams in &report.open_streams {
+        let mut row = vec![streams.route.name().to_owned(), streams.open.to_string()];
+        row.extend(streams.first.map(figure));
+        row.extend([streams.cost, streams.resident].map(figure));
         table.row(row);
     }
     table.print();
@@ -118,12 +118,12 @@ pub(crate) fn json(report: &Report, goals: &[Goal], others: f64) -> String {
                 "cpu_seconds_per_thousand": cell.cost})
         })
         .collect();
-    let crowds: Vec<Value> = report
-        .crowds
+    let open_streams: Vec<Value> = report
+        .open_streams
         .iter()
-        .map(|crowd| {
-            json!({"route": crowd.route.name(), "open": crowd.open, "resident_mb": crowd.resident,
-                "first_byte_us": crowd.first, "cpu_seconds_per_thousand": crowd.cost})
+        .map(|streams| {
+            json!({"route": streams.route.name(), "open": streams.open, "resident_mb": streams.resident,
+                "first_byte_us": streams.first, "cpu_seconds_per_thousand": streams.cost})
         })
         .collect();
     let goals: Vec<Value> = goals
@@ -133,7 +133,7 @@ pub(crate) fn json(report: &Report, goals: &[Goal], others: f64) -> String {
                 "reached": goal.reached, "met": goal.is_met()})
         })
         .collect();
-    let whole = json!({"idle_mb": report.idle, "cells": cells, "streams": crowds, "goals": goals,
+    let whole = json!({"idle_mb": report.idle, "cells": cells, "streams": open_streams, "goals": goals,
         "machine_taken_by_others": others});
     format!("{whole:#}\n")
 }

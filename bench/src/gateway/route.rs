@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::load::{Connection, Expect, Target, next_nonce};
 use crate::mock;
 use crate::process::{Child, Serving, Site};
-use crate::question::{Manner, Question, Size};
+use crate::question::{Question, ReplyKind, Size};
 
 /// A route to the mock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +41,9 @@ impl Route {
     }
 
     /// A request for a model of the mock, with the upstream that the gateway routes to.
-    pub(crate) fn question(self, model: &str, size: Size, manner: Manner) -> Question {
+    pub(crate) fn question(self, model: &str, size: Size, reply: ReplyKind) -> Question {
         let upstream = if self == Route::Translate { "an" } else { "oa" };
-        Question::new(&format!("{upstream}/{model}"), size, manner)
+        Question::new(&format!("{upstream}/{model}"), size, reply)
     }
 }
 
@@ -68,15 +68,20 @@ impl Stage {
 
     /// The address, the request and the expected reply on a route. The expected reply is learned
     /// from one request.
-    pub(crate) async fn target(&self, route: Route, size: Size, manner: Manner) -> Outcome<Target> {
-        let question = route.question("mock", size, manner);
+    pub(crate) async fn target(
+        &self,
+        route: Route,
+        size: Size,
+        reply: ReplyKind,
+    ) -> Outcome<Target> {
+        let question = route.question("mock", size, reply);
         let address = self.address(route)?;
         let expect = if route == Route::Translate {
             let nonce = next_nonce();
             let answer = Connection::open(address).await?.read(&question, nonce).await?;
-            Expect::learn(&answer.body, nonce, manner)?
+            Expect::learn(&answer.body, nonce, reply)?
         } else {
-            Expect::Same(mock::plain(manner))
+            Expect::Same(mock::plain(reply))
         };
         Ok(Target { address, question, expect })
     }

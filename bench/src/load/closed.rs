@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::client::Connection;
-use super::{Crew, Samples, Target};
+use super::{ClientPool, Samples, Target};
 use crate::failure::{Failure, Outcome};
 
-impl Crew {
+impl ClientPool {
     /// Keeps every connection busy for some time; exchanges in flight are finished.
     pub(crate) async fn work(self, time: Duration) -> Outcome<Samples> {
         let target = Arc::new(self.target);

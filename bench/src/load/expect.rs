@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::failure::{Failure, Outcome};
 use crate::mock::{ARGUMENTS, TEXT};
 use crate::nonce::Nonce;
-use crate::question::Manner;
+use crate::question::ReplyKind;
 
 /// The shape of a valid reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,15 +28,15 @@ pub(crate) enum Expect {
     /// These bytes, except for the nonce
     Same(std::sync::Arc<[u8]>),
     /// As many bytes and events as the parsed reply
-    Like(Likeness, Manner),
+    Like(Likeness, ReplyKind),
 }
 
 impl Expect {
     /// Parses a reply and takes it as the pattern for others.
-    pub(crate) fn learn(body: &[u8], nonce: Nonce, manner: Manner) -> Outcome<Expect> {
-        let read = match manner {
-            Manner::Whole => read_whole(body),
-            Manner::Stream => read_stream(body),
+    pub(crate) fn learn(body: &[u8], nonce: Nonce, reply: ReplyKind) -> Outcome<Expect> {
+        let read = match reply {
+            ReplyKind::Whole => read_whole(body),
+            ReplyKind::Stream => read_stream(body),
         };
         let said = read.ok_or_else(|| wrong("cannot be read", body))?;
         if said.text != TEXT.replace("0000000000000000", &String::from_utf8_lossy(nonce.digits())) {
@@ -51,7 +51,7 @@ impl Expect {
         {
             return Err(wrong("calls with other arguments", body));
         }
-        Ok(Expect::Like(Likeness::of(body), manner))
+        Ok(Expect::Like(Likeness::of(body), reply))
     }
 
     /// Checks a reply.
@@ -70,11 +70,11 @@ impl Expect {
                     && bytes[place + 16..] == body[place + 16..];
                 if same { Ok(()) } else { Err(wrong("was changed on the way", body)) }
             }
-            Expect::Like(likeness, manner) => {
+            Expect::Like(likeness, reply) => {
                 if memmem::find(body, nonce.digits()).is_none() {
                     return Err(wrong("is the answer to another question", body));
                 }
-                let ended = *manner == Manner::Whole || body.ends_with(b"data: [DONE]\n\n");
+                let ended = *reply == ReplyKind::Whole || body.ends_with(b"data: [DONE]\n\n");
                 if Likeness::of(body) == *likeness && ended {
                     Ok(())
                 } else {

@@ -9,11 +9,11 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 
 use super::client::{Connection, Times};
-use super::{Crew, Samples, Target};
+use super::{ClientPool, Samples, Target};
 use crate::failure::{Failure, Outcome};
 
-impl Crew {
-    /// Starts `rate` requests per second for some time, over additional connections if the crew's
+impl ClientPool {
+    /// Starts `rate` requests per second for some time, over additional connections if the pool's
     /// are busy.
     pub(crate) async fn follow(self, rate: u32, time: Duration) -> Outcome<Samples> {
         let idle = Arc::new(Mutex::new(self.connections));

@@ -1,6 +1,6 @@
 //! The kinds of visits that clients of the soak test make.
 
-use crate::question::{Manner, Question, Size};
+use crate::question::{Question, ReplyKind, Size};
 
 /// The upstream, and the form of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -8,21 +8,21 @@ pub(crate) struct Kind {
     /// `oa` passes through, `an` is translated
     pub(crate) upstream: &'static str,
     /// Whole or stream
-    pub(crate) manner: Manner,
+    pub(crate) reply: ReplyKind,
 }
 
 impl Kind {
     /// All four.
     pub(crate) const ALL: [Kind; 4] = [
-        Kind { upstream: "oa", manner: Manner::Whole },
-        Kind { upstream: "oa", manner: Manner::Stream },
-        Kind { upstream: "an", manner: Manner::Whole },
-        Kind { upstream: "an", manner: Manner::Stream },
+        Kind { upstream: "oa", reply: ReplyKind::Whole },
+        Kind { upstream: "oa", reply: ReplyKind::Stream },
+        Kind { upstream: "an", reply: ReplyKind::Whole },
+        Kind { upstream: "an", reply: ReplyKind::Stream },
     ];
 
     /// The standard request for a model of the mock.
     pub(crate) fn question(self, model: &str) -> Question {
-        Question::new(&format!("{}/{model}", self.upstream), Size::Standard, self.manner)
+        Question::new(&format!("{}/{model}", self.upstream), Size::Standard, self.reply)
     }
 }
 

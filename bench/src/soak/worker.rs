@@ -12,7 +12,7 @@ use super::visit::{Kind, Visit};
 use crate::dice::Dice;
 use crate::failure::{Failure, Outcome};
 use crate::load::{Connection, Expect, next_nonce};
-use crate::question::{Manner, Question};
+use crate::question::{Question, ReplyKind};
 
 /// How long a client waits that disconnects before the reply.
 const IMPATIENCE: Duration = Duration::from_millis(300);
@@ -53,7 +53,7 @@ impl Tally {
         own.0 += 1;
         if let Err(failure) = outcome {
             own.1 += 1;
-            let words = [visit.name(), kind.upstream, kind.manner.name()].join(", ");
+            let words = [visit.name(), kind.upstream, kind.reply.name()].join(", ");
             self.wrong.push(failure.within(&words).0);
             self.wrong.truncate(3);
         }
@@ -133,7 +133,7 @@ impl Post {
                 let body = tokio::time::timeout(Duration::from_secs(30), body.collect()).await;
                 let body = body.map_err(|_| Failure("is never given up".into()))?;
                 // To a client, a truncated body is as clear as an error.
-                body.map_or(Ok(()), |body| broken(status, &body.to_bytes(), kind.manner))
+                body.map_or(Ok(()), |body| broken(status, &body.to_bytes(), kind.reply))
             }
             _ => {
                 let answer = connection.read(question, nonce).await?;
@@ -160,12 +160,12 @@ fn fault(status: u16, body: &[u8], statuses: std::ops::Range<u16>) -> Outcome {
 }
 
 /// Asserts that a truncated reply does not look complete.
-fn broken(status: u16, body: &[u8], manner: Manner) -> Outcome {
+fn broken(status: u16, body: &[u8], reply: ReplyKind) -> Outcome {
     if status != 200 {
         return fault(status, body, 500..600);
     }
     let says_so = memchr::memmem::find(body, b"\"error\"").is_some();
-    if manner == Manner::Stream && says_so {
+    if reply == ReplyKind::Stream && says_so {
         return Ok(());
     }
     let end = String::from_utf8_lossy(&body[body.len().saturating_sub(300)..]).into_owned();

@@ -248,7 +248,7 @@ fn roots_become_objects() {
 }
 
 #[test]
-fn seed5_integer_maps_to_number_only_when_asked() {
+fn integer_maps_to_number_only_when_asked() {
     let schema = json(
         r#"{"type":"object","properties":{"type":{"type":"integer","enum":["integer"]},"n":{"type":["integer","number","null"]},"d":{"type":"object","default":{"type":"integer"}}}}"#,
     );

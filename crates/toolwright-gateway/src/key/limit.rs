@@ -78,11 +78,13 @@ impl Meter {
         let mut buckets = self.buckets();
         if let Some(tokens) = &buckets.tokens {
             // Capacity for one token: the number is not known yet.
-            tokens.room(1, now).map_err(|wait| Full { limit: Limit::Tokens(tokens.rate), wait })?;
+            tokens
+                .check_capacity(1, now)
+                .map_err(|wait| Full { limit: Limit::Tokens(tokens.rate), wait })?;
         }
         if let Some(requests) = &mut buckets.requests {
             let limit = Limit::Requests(requests.rate);
-            requests.room(1, now).map_err(|wait| Full { limit, wait })?;
+            requests.check_capacity(1, now).map_err(|wait| Full { limit, wait })?;
             requests.take(1, now);
         }
         Ok(())
@@ -100,7 +102,7 @@ impl Meter {
         let Some(bucket) = &mut buckets.tokens else { return Ok(0) };
         let reserved = tokens.min(bucket.rate.get().div_ceil(2));
         let limit = Limit::Tokens(bucket.rate);
-        bucket.room(reserved, now).map_err(|wait| Full { limit, wait })?;
+        bucket.check_capacity(reserved, now).map_err(|wait| Full { limit, wait })?;
         bucket.take(reserved, now);
         Ok(reserved)
     }
@@ -133,7 +135,7 @@ impl Bucket {
     }
 
     /// Checks whether an amount is available; the error is the time to wait.
-    fn room(&self, amount: u64, now: Instant) -> Result<(), Duration> {
+    fn check_capacity(&self, amount: u64, now: Instant) -> Result<(), Duration> {
         let after = self.used(now) + scaled(MINUTE, amount, self.rate.get());
         let over = after.saturating_sub(MINUTE);
         if over.is_zero() { Ok(()) } else { Err(over) }

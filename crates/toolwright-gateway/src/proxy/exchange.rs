@@ -166,7 +166,7 @@ impl Exchange {
             Backend::Offline => {
                 self.finalizer.recorder.set_upstream(candidate.upstream(), None);
                 self.inbound.state.check(None, false).map_err(Failure::unfit)?;
-                self.room(self.inbound.weight()).await?;
+                self.reserve_memory(self.inbound.weight()).await?;
                 return Ok(Answer::Local(Model::offline(), Box::new(self.read()?)));
             }
             Backend::Remote(remote) => remote,
@@ -239,18 +239,18 @@ impl Exchange {
         self.finalizer.recorder.set_untouched(untouched);
         if untouched {
             self.parsed = None;
-            self.room(self.inbound.copied_for(&candidate.model)).await?;
+            self.reserve_memory(self.inbound.copied_for(&candidate.model)).await?;
             return Ok(prepare::untouched(&self.inbound, &candidate.model));
         }
         // Memory is already reserved for a parsed body.
         if self.parsed.is_none() && self.inbound.body.len() > UNWEIGHED_BYTES {
-            self.room(self.inbound.weight()).await?;
+            self.reserve_memory(self.inbound.weight()).await?;
         }
         let request = self.read()?;
         let (keep, changed) = (self.finalizer.reasoning_cache(), self.inbound.state.edited);
         let prepared =
             prepare::translated(&self.inbound, request, remote, candidate, keep, changed)?;
-        self.room(prepared.weight()).await?;
+        self.reserve_memory(prepared.weight()).await?;
         Ok(prepared)
     }
 
@@ -260,7 +260,7 @@ impl Exchange {
     }
 
     /// Reserves memory besides the bytes of the request. Another candidate may need less.
-    async fn room(&mut self, size: usize) -> Result<(), Box<Failure>> {
+    async fn reserve_memory(&mut self, size: usize) -> Result<(), Box<Failure>> {
         self.finalizer.share.resize(size).await.map_err(|full| Failure::unfit(full.into()))
     }
 

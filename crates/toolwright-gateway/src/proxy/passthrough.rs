@@ -16,7 +16,7 @@ use toolwright_core::{Fault, FaultClass};
 
 use super::coalescing::CoalescingBody;
 use super::finalizer::Finalizer;
-use super::responses::capture::PassedAnswer;
+use super::responses::capture::PassthroughCapture;
 use super::translating::MAX_CALLS;
 use super::weight::{UNWEIGHED_BYTES, weight};
 use crate::http::Share;
@@ -26,7 +26,7 @@ pub struct PassthroughBody {
     body: CoalescingBody,
     observer: Observer,
     /// Stores the ids in the reply, if the client may refer to them later
-    ids: Option<PassedAnswer>,
+    ids: Option<PassthroughCapture>,
     finalizer: Option<Finalizer>,
     /// Whether the body has ended
     over: bool,
@@ -110,7 +110,7 @@ impl Observer {
     }
 
     /// The summary of the reply, after its last byte.
-    fn end(self, ids: Option<&PassedAnswer>) -> Option<ResponseSummary> {
+    fn end(self, ids: Option<&PassthroughCapture>) -> Option<ResponseSummary> {
         match self {
             Observer::Stream(_, mut reader, mut events, mut watch) => {
                 // An unreadable stream was observed up to the error.
@@ -157,7 +157,7 @@ impl PassthroughBody {
 
     /// Sets the store for ids that the client may refer to later.
     #[must_use]
-    pub fn with_ids(mut self, ids: Option<PassedAnswer>) -> PassthroughBody {
+    pub fn with_ids(mut self, ids: Option<PassthroughCapture>) -> PassthroughBody {
         self.ids = ids;
         self
     }

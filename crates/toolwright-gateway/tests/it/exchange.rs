@@ -2,6 +2,7 @@
 
 mod array;
 mod conversation;
+mod endpoints;
 mod fold;
 mod hostile;
 mod inquiry;
@@ -9,7 +10,6 @@ mod key;
 mod leave;
 mod loss;
 mod moves;
-mod own;
 mod pass;
 mod requests;
 mod responses;

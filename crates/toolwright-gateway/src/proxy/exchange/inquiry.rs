@@ -88,7 +88,7 @@ impl Exchange {
 
     /// Estimates the number of tokens, in the client's dialect.
     async fn estimate(&mut self) -> Result<Json, Box<Failure>> {
-        self.room(self.inbound.weight()).await?;
+        self.reserve_memory(self.inbound.weight()).await?;
         let request = self.read()?;
         let counted = tokio::task::spawn_blocking(move || tokens::estimate(&request)).await;
         let total = counted.map_err(|_| {

@@ -15,7 +15,7 @@ use crate::proxy::endpoint::Purpose;
 use crate::proxy::finalizer::Finalizer;
 use crate::proxy::passthrough::{Observer, PassthroughBody};
 use crate::proxy::prepare::Translation;
-use crate::proxy::responses::capture::PassedAnswer;
+use crate::proxy::responses::capture::PassthroughCapture;
 use crate::proxy::send::{Failure, UpstreamError};
 use crate::proxy::translating::{Source, TranslatingBody};
 use crate::proxy::{fault, headers, whole};
@@ -44,7 +44,7 @@ impl Exchange {
         let finalizer = self.close(&reply);
         let upstream = finalizer.recorder.record().upstream.as_deref().unwrap_or_default();
         let ids = finalizer.capture.clone().filter(|_| status.is_success());
-        let ids = ids.map(|capture| PassedAnswer::new(capture, upstream));
+        let ids = ids.map(|capture| PassthroughCapture::new(capture, upstream));
         *reply.body_mut() =
             ReplyBody::stream(PassthroughBody::new(body, observer, finalizer).with_ids(ids));
         reply

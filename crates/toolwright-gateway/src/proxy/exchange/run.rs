@@ -31,7 +31,7 @@ impl Exchange {
         let run_record = RunRecord::new(self.finalizer.recorder.attempt_context());
         self.finalizer.recorder.follow(run_record.clone());
         // The request stays in memory until the run has ended.
-        if let Err(full) = self.room(self.inbound.weight()).await {
+        if let Err(full) = self.reserve_memory(self.inbound.weight()).await {
             return self.fail(full);
         }
         let share = self.finalizer.share.beside();

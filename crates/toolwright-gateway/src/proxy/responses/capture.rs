@@ -74,16 +74,20 @@ impl Capture {
 
 /// Observes a response that passes through. If the upstream has stored it, its ids are stored,
 /// otherwise its content.
-pub struct PassedAnswer {
+pub struct PassthroughCapture {
     capture: Capture,
     upstream: Arc<str>,
     frames: FrameReader,
 }
 
-impl PassedAnswer {
+impl PassthroughCapture {
     /// Creates the observer of an upstream's response.
-    pub fn new(capture: Capture, upstream: &str) -> PassedAnswer {
-        PassedAnswer { capture, upstream: upstream.into(), frames: FrameReader::new(Framing::Sse) }
+    pub fn new(capture: Capture, upstream: &str) -> PassthroughCapture {
+        PassthroughCapture {
+            capture,
+            upstream: upstream.into(),
+            frames: FrameReader::new(Framing::Sse),
+        }
     }
 
     /// Observes bytes of a stream. The id of the response is stored as soon as it is known, the ids

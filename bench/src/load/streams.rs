@@ -1,4 +1,4 @@
-//! A crowd: every connection sends one request within a short time, for a stream that lasts until
+//! Many open streams: every connection sends one request within a short time, for a stream that lasts until
 //! all of them are open.
 
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::{Crew, Samples};
+use super::{ClientPool, Samples};
 use crate::failure::{Failure, Outcome};
 
-impl Crew {
+impl ClientPool {
     /// Opens one stream on each connection within `ramp`, and repeatedly calls `watch` with the
     /// number of open streams.
-    pub(crate) async fn crowd(
+    pub(crate) async fn streams(
         self,
         ramp: Duration,
         mut watch: impl FnMut(usize),
