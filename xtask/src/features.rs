@@ -11,6 +11,7 @@ pub(crate) const LIGHT: &[&str] = &[
     "toolwright/builtin",
     "toolwright/process",
     "toolwright/sqlite",
+    "toolwright/transport",
     "toolwright/upstream",
 ];
 

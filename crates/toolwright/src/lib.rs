@@ -11,6 +11,7 @@
 //! # Features
 //!
 //! - `upstream` (default): models of vendors over HTTP
+//! - `transport`: the HTTP client below `upstream`, alone
 //! - `sqlite`: the ledger and the journal in files
 //! - `builtin`: tools for files, git and tables
 //! - `process`: child processes whose descendants end with them
@@ -51,6 +52,8 @@ mod canonical;
 pub mod chat;
 pub mod context;
 pub mod define;
+#[cfg(feature = "transport")]
+pub mod environment;
 pub mod error;
 pub mod handle;
 pub mod handler;
@@ -71,6 +74,8 @@ pub mod settings;
 #[cfg(feature = "sqlite")]
 pub mod store;
 pub mod toolbox;
+#[cfg(feature = "transport")]
+pub mod transport;
 #[cfg(feature = "upstream")]
 pub mod upstream;
 

@@ -97,6 +97,8 @@ const CRATES: &[Layers] = &[
             "ledger",
             "call",
             "toolbox",
+            "environment",
+            "transport",
             "upstream",
             "resolve",
             "run",

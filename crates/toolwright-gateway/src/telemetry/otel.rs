@@ -13,12 +13,12 @@ mod span;
 
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue, header};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, header};
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{mpsc, oneshot};
-use toolwright::upstream::{Credential, Deadlines, Outgoing, Remote, RemoteError};
+use toolwright::transport::{Deadlines, HttpClient, TransportError};
 use toolwright_core::Json;
-use toolwright_core::dialect::openai_chat;
 
 use super::{ExchangeRecord, Metrics};
 
@@ -50,19 +50,17 @@ enum Item {
 
 /// The sending task.
 struct Sender {
-    collector: Remote,
+    collector: HttpClient,
     settings: Settings,
     dropped: Counter,
 }
 
 impl Exporter {
     /// Starts to export to the collector of the settings, on the current runtime.
-    pub fn start(settings: Settings, metrics: &Metrics) -> Result<Exporter, RemoteError> {
+    pub fn start(settings: Settings, metrics: &Metrics) -> Result<Exporter, TransportError> {
         let deadlines = Deadlines::new().with_connect(SEND_TIMEOUT).with_first_byte(SEND_TIMEOUT);
-        // A remote sends bytes; its codec is not used.
-        let codec = &openai_chat::CODEC;
         let mut collector =
-            Remote::new("otlp", codec, &settings.base, Credential::None)?.with_deadlines(deadlines);
+            HttpClient::new("the OpenTelemetry collector")?.with_deadlines(deadlines);
         for (name, value) in &settings.headers {
             collector = collector.with_header(name, value)?;
         }
@@ -126,11 +124,12 @@ impl Sender {
         }
         let count = spans.len() as u64;
         let body = span::document(spans, &self.settings).compact();
-        let mut headers = HeaderMap::new();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let path = self.settings.path.clone();
-        let outgoing = Outgoing::new(path, body).with_headers(headers);
-        let why = match self.collector.send(outgoing).await {
+        let mut request = Request::new(Bytes::from(body));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.settings.url.clone();
+        let json = HeaderValue::from_static("application/json");
+        request.headers_mut().insert(header::CONTENT_TYPE, json);
+        let why = match self.collector.send(request).await {
             Ok(reply) if reply.status.is_success() => return,
             Ok(reply) => reply.status.to_string(),
             Err(fault) => fault.message,

@@ -9,8 +9,8 @@ use toolwright_core::fault::Fault;
 use toolwright_core::json::Json;
 
 use super::retry::{Retry, RetryHint, Verdict};
-use super::transport::fault;
 use super::{Incoming, Outgoing, Remote};
+use crate::transport::fault;
 
 /// Maximum size, in bytes, of a complete response.
 pub(super) const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
@@ -91,7 +91,7 @@ pub(super) async fn document(remote: &Remote, incoming: Incoming) -> Result<Wire
         Ok(body) => {
             Ok(WireReply { status: status.as_u16(), headers: wire_headers(&headers), body })
         }
-        Err(_) => Err(fault::answer(remote.id(), "sent a response that is not JSON").into()),
+        Err(_) => Err(fault::answer(remote.label(), "sent a response that is not JSON").into()),
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) fn unreadable(remote: &Remote, wire: WireReply, error: &DecodeError) 
         return remote.codec().decode_fault(wire).into();
     }
     let what = format!("sent a response that is invalid in its dialect ({error})");
-    fault::answer(remote.id(), &what).into()
+    fault::answer(remote.label(), &what).into()
 }
 
 fn wire_headers(headers: &HeaderMap) -> Vec<(String, String)> {

@@ -8,7 +8,6 @@ mod sigv4;
 pub use aws_profile::{AwsProfile, ProfileError, REGIONS};
 pub(crate) use credential::{
     API_KEY, CredentialError, CredentialRefusal, PreparedCredential, X_API_KEY, X_GOOG_API_KEY,
-    sensitive,
 };
 pub use credential::{AwsKeys, ClientCredential, Credential};
 pub(crate) use sigv4::Signer;

@@ -5,8 +5,8 @@ use toolwright_core::fault::{Fault, FaultClass};
 use toolwright_core::usage::Usage;
 
 use super::attempt::{self, Failure};
-use super::transport::fault;
 use super::{Outgoing, Remote};
+use crate::transport::fault;
 
 impl Remote {
     /// Embeds texts, one vector each and in order. Without texts no request is sent.
@@ -26,7 +26,7 @@ impl Remote {
             let lengths = [&whole, &part].map(|own| own.vectors.first().map(Vec::len));
             if lengths[0].is_some() && lengths[0] != lengths[1] {
                 let what = "sent vectors of several lengths";
-                return Err(fault::answer(self.id(), what));
+                return Err(fault::answer(self.label(), what));
             }
             whole.vectors.extend(part.vectors);
             if let Some(usage) = part.usage {

@@ -1,8 +1,7 @@
 //! Why an upstream cannot be set up.
 
-use std::path::PathBuf;
-
 use super::auth::ProfileError;
+use crate::transport::TransportError;
 
 /// Why a remote cannot be created. No message contains a key or an address.
 #[derive(Debug, thiserror::Error)]
@@ -43,26 +42,9 @@ pub enum RemoteError {
         /// What is wrong with it
         why: &'static str,
     },
-    /// The proxy URL is invalid
-    #[error("the proxy's address {why}")]
-    Proxy {
-        /// What is wrong, and the remedy
-        why: &'static str,
-    },
-    /// A certificate file cannot be read
-    #[error("cannot read the certificates in {}: {source}", path.display())]
-    File {
-        /// The file
-        path: PathBuf,
-        /// Why
-        source: std::io::Error,
-    },
-    /// The certificates are invalid
-    #[error("the extra CA cannot be trusted: {why}")]
-    Certificates {
-        /// What is wrong with them
-        why: String,
-    },
+    /// The proxy or the certificates are invalid
+    #[error(transparent)]
+    Transport(#[from] TransportError),
 }
 
 /// Why a provider cannot be used. No message contains a key.
@@ -100,4 +82,7 @@ pub enum ProviderError {
     /// The remote cannot be created
     #[error(transparent)]
     Remote(#[from] RemoteError),
+    /// The proxy is invalid
+    #[error(transparent)]
+    Transport(#[from] TransportError),
 }

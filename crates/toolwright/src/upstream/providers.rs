@@ -21,9 +21,9 @@ use toolwright_core::dialect::{
     openai_responses,
 };
 
-use super::environment::{self, Environment};
 use super::error::ProviderError;
 use super::{Credential, Proxy, Remote};
+use crate::environment::{self, Environment};
 use crate::secret::SecretString;
 
 pub use aws::region;

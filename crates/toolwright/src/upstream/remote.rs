@@ -1,32 +1,22 @@
-//! An upstream over HTTP: an address, a credential and a connection pool.
+//! An upstream over HTTP: a codec, an address, a credential and an HTTP client.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use http::header::{HeaderName, HeaderValue};
-use hyper_util::client::legacy::Client;
-use rustls::ClientConfig;
 use toolwright_core::dialect::ChatCodec;
 
-use super::auth::{CredentialError, PreparedCredential, sensitive};
-use super::transport::client::{self, Connector, Route};
-use super::transport::outgoing::{self, OutgoingBody};
-use super::transport::permit::Permits;
-use super::transport::{Address, ProxyTarget};
+use super::address::Address;
+use super::auth::{CredentialError, PreparedCredential};
 use super::{Credential, Deadlines, LossPolicy, Proxy, RemoteError, Trust};
+use crate::transport::{HttpClient, TransportError};
 
 pub(super) const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
 /// An upstream over HTTP. Clones share the connection pool and the limits.
 #[derive(Clone)]
-pub struct Remote(pub(super) Arc<Shared>);
-
-pub(super) struct Shared {
-    pub(super) setup: Setup,
-    pub(super) client: Client<Connector, OutgoingBody>,
-    pub(super) permits: Permits,
-}
+pub struct Remote(pub(super) Arc<Setup>);
 
 /// The configuration of a remote.
 #[derive(Clone)]
@@ -35,19 +25,12 @@ pub(super) struct Setup {
     pub(super) codec: &'static dyn ChatCodec,
     pub(super) address: Address,
     pub(super) credential: PreparedCredential,
-    tls: Arc<ClientConfig>,
-    /// The authorities of `tls`
-    trust: Trust,
-    pub(super) deadlines: Deadlines,
-    concurrency: usize,
-    waiting: usize,
+    pub(super) http: HttpClient,
     retries: u32,
     losses: LossPolicy,
     /// Whether `<think>…</think>` is separated from text; `None` is the default of the codec
     pub(super) think_tags: Option<bool>,
     pub(super) version: Option<HeaderValue>,
-    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(super) proxy: Option<ProxyTarget>,
 }
 
 impl Remote {
@@ -66,55 +49,47 @@ impl Remote {
             CredentialError::Characters => RemoteError::Credential { id: id.to_string() },
             CredentialError::Profile(source) => RemoteError::Profile { id: id.to_string(), source },
         })?;
-        Ok(Remote::build(Setup {
+        let http = HttpClient::new(format!("upstream `{id}`"))?;
+        Ok(Remote(Arc::new(Setup {
             id,
             codec,
             address,
             credential,
-            tls: Trust::public().config()?,
-            trust: Trust::public(),
-            deadlines: Deadlines::default(),
-            concurrency: 1024,
-            waiting: 1024,
+            http,
             retries: 2,
             losses: LossPolicy::Report,
             think_tags: None,
             version: None,
-            headers: Vec::new(),
-            proxy: None,
-        }))
-    }
-
-    fn build(setup: Setup) -> Remote {
-        let tls = Arc::clone(&setup.tls);
-        let route = Route { scheme: setup.address.scheme().clone(), proxy: setup.proxy.clone() };
-        let client = client::client(tls, setup.deadlines.connect, setup.concurrency, route);
-        let permits = Permits::new(setup.concurrency, setup.waiting);
-        Remote(Arc::new(Shared { setup, client, permits }))
+        })))
     }
 
     fn change(self, change: impl FnOnce(&mut Setup)) -> Remote {
-        let mut setup = self.0.setup.clone();
+        let mut setup = (*self.0).clone();
         change(&mut setup);
-        Remote::build(setup)
+        Remote(Arc::new(setup))
+    }
+
+    fn with_http(self, change: impl FnOnce(HttpClient) -> HttpClient) -> Remote {
+        let http = change(self.0.http.clone());
+        self.change(|setup| setup.http = http)
     }
 
     /// Sets the deadlines.
     #[must_use]
     pub fn with_deadlines(self, deadlines: Deadlines) -> Remote {
-        self.change(|setup| setup.deadlines = deadlines)
+        self.with_http(|http| http.with_deadlines(deadlines))
     }
 
     /// Limits the number of concurrent requests; others wait.
     #[must_use]
     pub fn with_concurrency(self, requests: usize) -> Remote {
-        self.change(|setup| setup.concurrency = requests)
+        self.with_http(|http| http.with_concurrency(requests))
     }
 
     /// Limits the number of waiting requests; others fail at once.
     #[must_use]
     pub fn with_waiting(self, requests: usize) -> Remote {
-        self.change(|setup| setup.waiting = requests)
+        self.with_http(|http| http.with_waiting(requests))
     }
 
     /// Sets the number of retries. [`send`](Remote::send) itself does not retry.
@@ -138,95 +113,95 @@ impl Remote {
 
     /// Whether a leading `<think>…</think>` in a response is reasoning and not text.
     pub fn has_think_tags(&self) -> bool {
-        let setup = &self.0.setup;
+        let setup = &self.0;
         setup.think_tags.unwrap_or_else(|| setup.codec.has_think_tags())
     }
 
     /// Sets the API version that requests are fitted to. Anthropic gets it as `anthropic-version`, unless a
     /// request has its own.
     pub fn with_version(self, version: &str) -> Result<Remote, RemoteError> {
-        let why = "has characters that are not valid in an HTTP header";
-        let wrong = |_| self.header_error(ANTHROPIC_VERSION.as_str(), why);
-        let value = HeaderValue::from_str(version).map_err(wrong)?;
+        let value = HeaderValue::from_str(version).map_err(|_| RemoteError::Header {
+            id: self.id().to_owned(),
+            name: ANTHROPIC_VERSION.to_string(),
+            why: "has characters that are not valid in an HTTP header",
+        })?;
         Ok(self.change(|setup| setup.version = Some(value)))
     }
 
     /// Adds a header to every request.
     pub fn with_header(self, name: &str, value: &str) -> Result<Remote, RemoteError> {
-        let header = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| self.header_error(name, "is not a valid header name"))?;
-        if outgoing::is_framing(&header) {
-            return Err(
-                self.header_error(name, "cannot be configured; it belongs to the connection")
-            );
-        }
-        let why = "has characters that are not valid in an HTTP header";
-        let value = sensitive(value).ok_or_else(|| self.header_error(name, why))?;
-        Ok(self.change(|setup| setup.headers.push((header, value))))
-    }
-
-    fn header_error(&self, name: &str, why: &'static str) -> RemoteError {
-        RemoteError::Header { id: self.id().to_owned(), name: name.to_owned(), why }
+        let http = self.0.http.clone().with_header(name, value).map_err(|error| match error {
+            TransportError::Header { name, why } => {
+                RemoteError::Header { id: self.id().to_owned(), name, why }
+            }
+            other => RemoteError::Transport(other),
+        })?;
+        Ok(self.change(|setup| setup.http = http))
     }
 
     /// Sets the trusted certificate authorities.
     pub fn with_trust(self, trust: &Trust) -> Result<Remote, RemoteError> {
-        let (tls, trust) = (trust.config()?, trust.clone());
-        Ok(self.change(|setup| (setup.tls, setup.trust) = (tls, trust)))
+        let http = self.0.http.clone().with_trust(trust)?;
+        Ok(self.change(|setup| setup.http = http))
     }
 
     /// Sets the proxy.
     #[must_use]
     pub fn with_proxy(self, proxy: &Proxy) -> Remote {
-        let target = proxy.target_for(&self.0.setup.address);
-        self.change(|setup| setup.proxy = target)
+        let proxy = proxy.for_host(&self.0.address.root());
+        self.with_http(|http| http.with_proxy(&proxy))
     }
 
     /// Whether it is configured as another remote is, so that it can be replaced by that one, with its
     /// connections and limits.
     pub fn has_same_setup(&self, other: &Remote) -> bool {
-        self.0.setup == other.0.setup
+        self.0 == other.0
     }
 
     /// The id.
     pub fn id(&self) -> &str {
-        &self.0.setup.id
+        &self.0.id
     }
 
     /// The codec of its dialect.
     pub fn codec(&self) -> &'static dyn ChatCodec {
-        self.0.setup.codec
+        self.0.codec
     }
 
     /// The API version that requests are fitted to.
     pub fn version(&self) -> Option<&str> {
-        self.0.setup.version.as_ref().and_then(|version| version.to_str().ok())
+        self.0.version.as_ref().and_then(|version| version.to_str().ok())
     }
 
     /// The deadlines.
     pub fn deadlines(&self) -> Deadlines {
-        self.0.setup.deadlines
+        self.0.http.deadlines()
     }
 
     /// The number of retries.
     pub fn retries(&self) -> u32 {
-        self.0.setup.retries
+        self.0.retries
+    }
+
+    /// The name of the upstream in faults.
+    pub(super) fn label(&self) -> &str {
+        self.0.http.label()
     }
 
     pub(super) fn losses(&self) -> &LossPolicy {
-        &self.0.setup.losses
+        &self.0.losses
     }
 
     /// Whether it passes the client's credential on.
     pub fn wants_client_credential(&self) -> bool {
-        matches!(self.0.setup.credential, PreparedCredential::Client)
+        matches!(self.0.credential, PreparedCredential::Client)
     }
 
     /// Replaces the upstream's key by `***` in the text of a reply: a vendor that refuses a key may
     /// repeat it, and clients must not see it. A key shorter than eight bytes, such as
     /// the `ollama` or `x` of a local server, is no secret, and replacing it would damage the text.
     pub fn redact_key<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let PreparedCredential::Header(_, value) = &self.0.setup.credential else {
+        let PreparedCredential::Header(_, value) = &self.0.credential else {
             return text.into();
         };
         let Ok(value) = value.to_str() else { return text.into() };
@@ -245,20 +220,16 @@ impl PartialEq for Setup {
     fn eq(&self, other: &Setup) -> bool {
         let codec = |own: &Setup| std::ptr::from_ref(own.codec).cast::<()>();
         let id = |own: &Setup| (own.codec.dialect(), Arc::clone(&own.id));
-        let rules = |own: &Setup| {
-            (own.deadlines, own.concurrency, own.waiting, own.retries, own.version.clone())
-        };
         // Codecs of no size may share an address; then their dialects differ.
         codec(self) == codec(other)
             && id(self) == id(other)
             && self.address == other.address
             && self.credential == other.credential
-            && self.trust == other.trust
-            && rules(self) == rules(other)
+            && self.http.has_same_setup(&other.http)
+            && self.retries == other.retries
             && self.losses == other.losses
             && self.think_tags == other.think_tags
-            && self.headers == other.headers
-            && self.proxy == other.proxy
+            && self.version == other.version
     }
 }
 

@@ -16,9 +16,9 @@ use toolwright_core::translate::{Report, TranslateError, VendorCodec};
 
 use super::attempt::{self, Failure};
 use super::stream::ResponseStream;
-use super::transport::fault;
 use super::{Incoming, Outgoing, Remote};
 use crate::model::{EventStream, Upstream, event_stream};
+use crate::transport::fault;
 
 /// An encoded request, with the report of its losses.
 pub(super) struct EncodedRequest {
@@ -89,7 +89,7 @@ fn decode(remote: &Remote, asked: &Report, wire: WireReply) -> Result<Response, 
         Err(TranslateError::Decode(error)) => {
             return Err(attempt::unreadable(remote, wire, &error));
         }
-        Err(error) => return Err(fault::answer(remote.id(), &error.to_string()).into()),
+        Err(error) => return Err(fault::answer(remote.label(), &error.to_string()).into()),
     };
     remote.losses().notify(&restored.report);
     let mut response = restored.value;

@@ -12,8 +12,8 @@ use toolwright_core::fault::Fault;
 use toolwright_core::fit::Aliases;
 use toolwright_core::translate::{Report, TranslateError, VendorStreamDecoder};
 
-use super::transport::fault;
 use super::{IncomingBody, Remote};
+use crate::transport::fault;
 
 /// The events of a response.
 pub(super) struct ResponseStream {
@@ -51,7 +51,7 @@ impl ResponseStream {
             }
             None => {
                 let what = "ended its response before the first event; try again";
-                Err(Box::new(fault::broken(self.remote.id(), what)))
+                Err(Box::new(fault::broken(self.remote.label(), what)))
             }
         }
     }
@@ -105,7 +105,7 @@ impl ResponseStream {
         if read.is_err() {
             self.body = None;
             let what = "sent a damaged stream; try again";
-            self.events.push_back(Event::Fault(fault::broken(self.remote.id(), what)));
+            self.events.push_back(Event::Fault(fault::broken(self.remote.label(), what)));
         }
     }
 }

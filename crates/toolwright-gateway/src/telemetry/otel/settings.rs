@@ -9,6 +9,7 @@
 //! | `OTEL_SDK_DISABLED` | `true` disables traces |
 
 use http::Uri;
+use http::uri::{PathAndQuery, Scheme};
 use toolwright_core::percent;
 
 use crate::config::Env;
@@ -16,10 +17,8 @@ use crate::config::Env;
 /// Settings of the exporter.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The collector
-    pub base: String,
-    /// The path for traces
-    pub path: String,
+    /// The URL of the collector for traces
+    pub url: Uri,
     /// Headers, which may be credentials
     pub headers: Vec<(String, String)>,
     /// Resource attributes, including `service.name`
@@ -52,12 +51,21 @@ impl Settings {
             (None, Some(base)) => (ENDPOINT, base, "/v1/traces"),
             (None, None) => return Ok(None),
         };
-        let wrong =
-            SettingsError { variable, wanted: "an address that begins with http:// or https://" };
-        let uri: Uri = address.trim().parse().map_err(|_| wrong.clone())?;
-        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-            return Err(wrong);
+        let wrong = SettingsError {
+            variable,
+            wanted: "a URL that begins with http:// or https://, without a user",
         };
+        let mut parts = address.trim().parse::<Uri>().map_err(|_| wrong.clone())?.into_parts();
+        let is_http = matches!(parts.scheme.as_ref().map(Scheme::as_str), Some("http" | "https"));
+        let has_user = parts.authority.as_ref().is_none_or(|own| own.as_str().contains('@'));
+        if !is_http || has_user {
+            return Err(wrong);
+        }
+        let path = parts.path_and_query.as_ref().map_or("", PathAndQuery::path);
+        let path = [path.trim_end_matches('/'), below].concat();
+        let path = if path.is_empty() { "/" } else { &path };
+        parts.path_and_query = Some(path.parse().map_err(|_| wrong.clone())?);
+        let url = Uri::from_parts(parts).map_err(|_| wrong)?;
         let mut headers = pairs(HEADERS, said(HEADERS))?;
         headers.extend(pairs(TRACES_HEADERS, said(TRACES_HEADERS))?);
         let mut resource = pairs(RESOURCE, said(RESOURCE))?;
@@ -65,19 +73,14 @@ impl Settings {
         let named = named.map(|place| resource.remove(place).1);
         let name = said("OTEL_SERVICE_NAME").or(named).unwrap_or_else(|| "toolwright".to_owned());
         resource.insert(0, ("service.name".to_owned(), name));
-        Ok(Some(Settings {
-            base: format!("{scheme}://{authority}"),
-            path: [uri.path().trim_end_matches('/'), below].concat(),
-            headers,
-            resource,
-        }))
+        Ok(Some(Settings { url, headers, resource }))
     }
 }
 
 impl std::fmt::Debug for Settings {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Headers may be credentials.
-        formatter.debug_struct("Settings").field("base", &self.base).finish_non_exhaustive()
+        formatter.debug_struct("Settings").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
@@ -118,19 +121,21 @@ mod tests {
 
     #[test]
     fn the_address_is_that_of_the_collector_or_that_of_traces() {
-        for (variables, base, path) in [
-            (&[(ENDPOINT, "http://127.0.0.1:4318")][..], "http://127.0.0.1:4318", "/v1/traces"),
-            (&[(ENDPOINT, "https://a.example/otlp/")], "https://a.example", "/otlp/v1/traces"),
+        for (variables, url) in [
+            (&[(ENDPOINT, "http://127.0.0.1:4318")][..], "http://127.0.0.1:4318/v1/traces"),
+            (&[(ENDPOINT, "https://a.example/otlp/")], "https://a.example/otlp/v1/traces"),
             (
                 &[(ENDPOINT, "http://b"), (TRACES_ENDPOINT, "https://a.example/my/traces")],
-                "https://a.example",
-                "/my/traces",
+                "https://a.example/my/traces",
             ),
+            (&[(TRACES_ENDPOINT, "https://a.example")], "https://a.example/"),
         ] {
             let found = settings(variables).unwrap().unwrap();
-            assert_eq!((found.base.as_str(), found.path.as_str()), (base, path));
+            assert_eq!(found.url, url);
         }
-        for wrong in ["127.0.0.1:4318", "collector", "http://"] {
+        for wrong in
+            ["127.0.0.1:4318", "collector", "http://", "ftp://a.example", "http://me:hush@b"]
+        {
             assert!(settings(&[(ENDPOINT, wrong)]).is_err(), "{wrong}");
         }
     }

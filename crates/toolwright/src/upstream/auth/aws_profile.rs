@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::AwsKeys;
+use crate::environment::{self, Environment};
 use crate::secret::SecretString;
-use crate::upstream::environment::{self, Environment};
 
 const NAMES: &[&str] = &["AWS_PROFILE", "AWS_DEFAULT_PROFILE"];
 const CREDENTIALS: &[&str] = &["AWS_SHARED_CREDENTIALS_FILE"];

@@ -11,6 +11,7 @@ use super::aws_profile::{AwsProfile, ProfileError};
 use super::refresh::RefreshingSigner;
 use super::sigv4::Signer;
 use crate::secret::SecretString;
+use crate::transport::sensitive;
 
 /// Anthropic's header for a key.
 pub(crate) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -200,11 +201,4 @@ fn bearer(token: &SecretString) -> Option<(HeaderName, HeaderValue)> {
 
 fn plain(name: HeaderName, key: &SecretString) -> Option<(HeaderName, HeaderValue)> {
     Some((name, sensitive(key.expose())?))
-}
-
-/// A header value that `Debug` does not print and HTTP/2 does not index.
-pub(crate) fn sensitive(text: &str) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(text).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }

@@ -7,7 +7,8 @@ use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, si
 use aws_sigv4::sign::v4::SigningParams;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName};
 
-use super::credential::{AwsKeys, sensitive};
+use super::credential::AwsKeys;
+use crate::transport::sensitive;
 
 /// The service name of Bedrock in signatures.
 const SERVICE: &str = "bedrock";

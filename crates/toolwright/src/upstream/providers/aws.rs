@@ -1,7 +1,7 @@
 //! AWS accounts in the environment: keys, a profile with keys, a region.
 
+use crate::environment::{Environment, get, secret};
 use crate::upstream::auth::{AwsKeys, AwsProfile, ProfileError};
-use crate::upstream::environment::{Environment, get, secret};
 use crate::upstream::error::ProviderError;
 
 pub(super) const ACCESS_KEY: &str = "AWS_ACCESS_KEY_ID";

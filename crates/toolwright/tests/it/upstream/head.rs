@@ -137,12 +137,12 @@ async fn redirects_and_other_unexpected_statuses_are_faults() {
         (
             b"SSH-2.0-hush\r\n",
             "sent a response that is not HTTP, or whose headers are too large; check the \
-             scheme and the port of its base_url",
+             scheme and the port of its URL",
         ),
         (
             b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n123456",
             "sent a response that is not HTTP, or whose headers are too large; check the \
-             scheme and the port of its base_url",
+             scheme and the port of its URL",
         ),
     ];
     for (reply, wanted) in cases {
@@ -193,7 +193,7 @@ async fn an_unreachable_upstream_is_a_fault() {
     drop(listener);
     let fault = remote(&base).send(ask()).await.unwrap_err();
     let wanted = "upstream `there` cannot be reached: the connection is refused; check its \
-                  base_url, and whether it is running";
+                  URL, and whether it is running";
     assert_eq!(told(&fault), ("upstream_unreachable", wanted));
 }
 

@@ -105,7 +105,7 @@ async fn a_connection_closed_during_the_handshake_is_a_fault() {
     let base = server.url().replace("http:", "https:");
     let fault = remote(&base).send(ask()).await.unwrap_err();
     let wanted = "upstream `there` cannot be reached: the connection was closed during the \
-                  handshake; check its base_url, and whether it is running";
+                  handshake; check its URL, and whether it is running";
     assert_eq!(told(&fault), ("upstream_unreachable", wanted));
 }
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+use http::header::{CONTENT_ENCODING, HeaderMap, HeaderName};
 use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use toolwright_core::fault::Fault;
@@ -18,7 +18,7 @@ use super::permit::Permit;
 
 /// A response whose head has arrived.
 pub struct Incoming {
-    /// The status: a success or a fault of the vendor
+    /// The status
     pub status: StatusCode,
     /// The headers
     pub headers: HeaderMap,
@@ -27,20 +27,24 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Accepts a response, unless no API sends such a one.
-    pub(crate) fn accept(
+    /// Accepts a response that is valid HTTP and not compressed.
+    pub(super) fn accept(
         response: Response<hyper::body::Incoming>,
         meta: BodyContext,
     ) -> Result<Incoming, Fault> {
         let (head, body) = response.into_parts();
-        if let Some(what) = rejection(head.status, &head.headers) {
-            return Err(fault::answer(&meta.id, &what));
+        if head.status.is_informational() || head.status.as_u16() >= 600 {
+            let what = format!("sent the invalid status {}", head.status.as_u16());
+            return Err(fault::answer(&meta.label, &what));
         }
-        if head.status.is_success() && body.is_end_stream() {
-            return Err(fault::answer(&meta.id, "sent a response without content"));
+        if head.headers.contains_key(CONTENT_ENCODING)
+            && !begins_with(&head.headers, &CONTENT_ENCODING, "identity")
+        {
+            let what = "sent a compressed response, which it was asked not to";
+            return Err(fault::answer(&meta.label, what));
         }
         let announced = body.size_hint().exact();
-        let body = IncomingBody { inner: Some(body), meta, announced, waiting: false };
+        let body = IncomingBody { inner: Some(body), meta, announced, arrived: 0, waiting: false };
         Ok(Incoming { status: head.status, headers: head.headers, body })
     }
 }
@@ -51,36 +55,21 @@ impl fmt::Debug for Incoming {
     }
 }
 
-/// What is wrong with a response that no API sends.
-fn rejection(status: StatusCode, headers: &HeaderMap) -> Option<String> {
-    if status.is_redirection() || status.is_informational() {
-        let what = "which is not followed; set its base_url to where the API is";
-        return Some(format!("answered with status {}, {what}", status.as_u16()));
-    }
-    if status.as_u16() >= 600 {
-        return Some(format!("sent the invalid status {}", status.as_u16()));
-    }
-    let is = |name, text: &str| {
-        let value = headers.get(name).map(http::HeaderValue::as_bytes).unwrap_or_default();
-        value.len() >= text.len() && value[..text.len()].eq_ignore_ascii_case(text.as_bytes())
-    };
-    if headers.contains_key(CONTENT_ENCODING) && !is(CONTENT_ENCODING, "identity") {
-        return Some("sent a compressed response, which it was asked not to".to_owned());
-    }
-    // An error may be the page of a proxy; its status is enough.
-    if status.is_success() && is(CONTENT_TYPE, "text/html") {
-        return Some("answered with a web page; check the path of its base_url".to_owned());
-    }
-    None
+/// Whether the value of a header begins with a text, in any case.
+pub(crate) fn begins_with(headers: &HeaderMap, name: &HeaderName, text: &str) -> bool {
+    let value = headers.get(name).map(http::HeaderValue::as_bytes).unwrap_or_default();
+    value.len() >= text.len() && value[..text.len()].eq_ignore_ascii_case(text.as_bytes())
 }
 
-/// The upstream, the timer and the permit of a response body.
-pub(crate) struct BodyContext {
-    pub(crate) id: Arc<str>,
-    pub(crate) timer: Timer,
-    pub(crate) idle: Duration,
+/// The label of the peer, the timer, the limit and the permit of a response body.
+pub(super) struct BodyContext {
+    pub(super) label: Arc<str>,
+    pub(super) timer: Timer,
+    pub(super) idle: Duration,
+    /// Maximum number of bytes
+    pub(super) limit: usize,
     /// Held until the body has ended
-    pub(crate) permit: Option<Permit>,
+    pub(super) permit: Option<Permit>,
 }
 
 /// A response body. Each frame must arrive within the idle deadline. Dropping it cancels the request.
@@ -89,12 +78,14 @@ pub struct IncomingBody {
     inner: Option<hyper::body::Incoming>,
     meta: BodyContext,
     announced: Option<u64>,
+    /// Number of bytes that have arrived
+    arrived: usize,
     /// Whether the timer is set for the next frame
     waiting: bool,
 }
 
 impl IncomingBody {
-    /// The length that the upstream announced.
+    /// The length that the peer announced.
     pub fn announced(&self) -> Option<u64> {
         self.announced
     }
@@ -104,7 +95,7 @@ impl IncomingBody {
         loop {
             let frame = std::future::poll_fn(|context| Pin::new(&mut *self).poll_frame(context));
             match frame.await? {
-                // No dialect uses trailers.
+                // Trailers are skipped.
                 Ok(frame) => {
                     if let Ok(data) = frame.into_data() {
                         return Some(Ok(data));
@@ -152,7 +143,7 @@ impl IncomingBody {
 
     fn too_large(&self, limit: usize) -> Fault {
         let what = format!("sent a response of more than the maximum of {limit} bytes");
-        fault::answer(&self.meta.id, &what)
+        fault::answer(&self.meta.label, &what)
     }
 }
 
@@ -170,10 +161,16 @@ impl Body for IncomingBody {
         match Pin::new(inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.waiting = false;
+                this.arrived += frame.data_ref().map_or(0, Bytes::len);
+                if this.arrived > meta.limit {
+                    let fault = this.too_large(this.meta.limit);
+                    this.end();
+                    return Poll::Ready(Some(Err(fault)));
+                }
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
-                let fault = fault::broken_off(&meta.id, &error, this.announced);
+                let fault = fault::broken_off(&meta.label, &error, this.announced);
                 this.end();
                 Poll::Ready(Some(Err(fault)))
             }
@@ -188,7 +185,7 @@ impl Body for IncomingBody {
                     meta.timer.set_after(meta.idle);
                 }
                 ready!(meta.timer.poll(context));
-                let fault = fault::no_frame(&meta.id, meta.idle);
+                let fault = fault::no_frame(&meta.label, meta.idle);
                 this.end();
                 Poll::Ready(Some(Err(fault)))
             }

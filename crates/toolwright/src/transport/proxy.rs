@@ -2,19 +2,19 @@
 //!
 //! `https_proxy`, `http_proxy`, `all_proxy` and `no_proxy` have precedence over their uppercase forms and
 //! mean what they mean to curl, except that loopback addresses are always reached directly. The proxy is
-//! chosen once, when a remote is created; `connector` connects through it.
+//! chosen for each URL; `connector` connects through it.
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use http::uri::Scheme;
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 
-use super::address::Address;
+use super::error::TransportError;
+use crate::environment::{self, Environment};
 use crate::secret::SecretString;
-use crate::upstream::environment::{self, Environment};
-use crate::upstream::error::{ProviderError, RemoteError};
 
 const HTTPS: &[&str] = &["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const HTTP: &[&str] = &["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
@@ -23,12 +23,36 @@ const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
 const SOCKS_PORT: u16 = 1080;
 
 /// The proxies for http and https upstreams.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Proxy {
     http: Option<ProxyTarget>,
     https: Option<ProxyTarget>,
     /// Hosts that are reached directly; set if the proxies come from variables
-    direct: Option<String>,
+    direct: Option<DirectHosts>,
+}
+
+/// The hosts of `no_proxy`: host names, which include their subdomains, addresses, networks, or `*`.
+#[derive(Clone)]
+struct DirectHosts {
+    list: String,
+    matcher: Arc<Matcher>,
+}
+
+impl DirectHosts {
+    fn new(list: String) -> DirectHosts {
+        let matcher = Matcher::builder().all("http://proxy").no(list.as_str()).build();
+        DirectHosts { list, matcher: Arc::new(matcher) }
+    }
+
+    fn contains(&self, uri: &Uri) -> bool {
+        is_loopback_host(uri.host().unwrap_or_default()) || self.matcher.intercept(uri).is_none()
+    }
+}
+
+impl PartialEq for DirectHosts {
+    fn eq(&self, other: &DirectHosts) -> bool {
+        self.list == other.list
+    }
 }
 
 impl Proxy {
@@ -39,33 +63,44 @@ impl Proxy {
 
     /// One proxy for every upstream: `http://`, `https://` or `socks5://`, with user and password if it
     /// requires them.
-    pub fn new(url: &str) -> Result<Proxy, RemoteError> {
-        let target = ProxyTarget::parse(url).map_err(|why| RemoteError::Proxy { why })?;
+    pub fn new(url: &str) -> Result<Proxy, TransportError> {
+        let target = ProxyTarget::parse(url).map_err(|why| TransportError::Proxy { why })?;
         Ok(Proxy { http: Some(target.clone()), https: Some(target), direct: None })
     }
 
     /// The proxies that environment variables name.
-    pub fn from_env(variables: Environment<'_>) -> Result<Proxy, ProviderError> {
+    pub fn from_env(variables: Environment<'_>) -> Result<Proxy, TransportError> {
         let target = |names: &'static [&'static str]| {
             let Some((variable, url)) = environment::first(names, variables) else {
                 return Ok(None);
             };
-            let wrong =
-                |why| ProviderError::Variable { variable, source: RemoteError::Proxy { why } };
+            let wrong = |why| TransportError::ProxyVariable { variable, why };
             ProxyTarget::parse(&url).map(Some).map_err(wrong)
         };
         let direct = environment::first(NO_PROXY, variables).map(|(_, hosts)| hosts);
-        let direct = Some(direct.unwrap_or_default());
+        let direct = Some(DirectHosts::new(direct.unwrap_or_default()));
         Ok(Proxy { http: target(HTTP)?, https: target(HTTPS)?, direct })
     }
 
-    /// The proxy on the way to an address.
-    pub(crate) fn target_for(&self, address: &Address) -> Option<ProxyTarget> {
-        let target = if address.is_https() { &self.https } else { &self.http };
-        let is_direct = self.direct.as_ref().is_some_and(|hosts| {
-            is_loopback_host(address.name()) || matches_no_proxy(&address.root(), hosts)
-        });
-        target.clone().filter(|_| !is_direct)
+    /// Whether no proxy is configured.
+    pub(super) fn is_none(&self) -> bool {
+        self.http.is_none() && self.https.is_none()
+    }
+
+    /// The proxy on the way to the host of a URI.
+    pub(super) fn target_for(&self, uri: &Uri) -> Option<&ProxyTarget> {
+        let target = if uri.scheme() == Some(&Scheme::HTTPS) { &self.https } else { &self.http };
+        let target = target.as_ref()?;
+        let is_direct = self.direct.as_ref().is_some_and(|hosts| hosts.contains(uri));
+        (!is_direct).then_some(target)
+    }
+
+    /// The proxy of one host, so that it need not be looked up for each request.
+    pub(crate) fn for_host(&self, uri: &Uri) -> Proxy {
+        match self.target_for(uri).cloned() {
+            Some(target) => Proxy { http: Some(target.clone()), https: Some(target), direct: None },
+            None => Proxy::none(),
+        }
     }
 }
 
@@ -81,13 +116,6 @@ fn is_loopback_host(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
     let named = host == "localhost" || host.ends_with(".localhost");
     named || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-/// Whether a URI is reached directly. The list has host names, which include their subdomains, addresses,
-/// networks, or `*`.
-fn matches_no_proxy(place: &Uri, hosts: &str) -> bool {
-    let matcher = Matcher::builder().all("http://proxy").no(hosts).build();
-    matcher.intercept(place).is_none()
 }
 
 /// One proxy: its address and its credential.
@@ -139,16 +167,16 @@ impl ProxyTarget {
         Ok(ProxyTarget { uri, kind, url: url.into() })
     }
 
-    /// Whether the proxy forwards requests of a scheme; otherwise it opens a tunnel.
-    pub(crate) fn forwards(&self, scheme: &Scheme) -> bool {
-        matches!(self.kind, ProxyProtocol::Http(_)) && *scheme == Scheme::HTTP
+    /// Whether the proxy forwards requests to a URI; otherwise it opens a tunnel.
+    pub(super) fn forwards(&self, uri: &Uri) -> bool {
+        matches!(self.kind, ProxyProtocol::Http(_)) && uri.scheme() == Some(&Scheme::HTTP)
     }
 
-    /// The `proxy-authorization` value of a forwarded request.
-    pub(crate) fn credential(&self) -> Option<&HeaderValue> {
+    /// The `proxy-authorization` value of a request, if the proxy forwards it.
+    pub(super) fn credential_for(&self, uri: &Uri) -> Option<&HeaderValue> {
         match &self.kind {
-            ProxyProtocol::Http(credential) => credential.as_ref(),
-            ProxyProtocol::Socks(_) => None,
+            ProxyProtocol::Http(credential) if self.forwards(uri) => credential.as_ref(),
+            _ => None,
         }
     }
 }
@@ -161,8 +189,6 @@ impl PartialEq for ProxyTarget {
 
 #[cfg(test)]
 mod tests {
-    use toolwright_core::dialect::Dialect;
-
     use super::*;
 
     fn proxy_for(variables: &[(&str, &str)], base: &str) -> Option<String> {
@@ -171,8 +197,7 @@ mod tests {
             own.map(|(_, value)| (*value).to_owned())
         };
         let proxy = Proxy::from_env(&environment).unwrap();
-        let address = Address::parse(base, Dialect::OpenaiChat).unwrap();
-        proxy.target_for(&address).map(|target| target.uri.to_string())
+        proxy.target_for(&base.parse().unwrap()).map(|target| target.uri.to_string())
     }
 
     #[test]
@@ -215,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_configured_proxy_serves_every_address() {
-        let address = Address::parse("http://127.0.0.1:11434", Dialect::Ollama).unwrap();
+        let address = Uri::from_static("http://127.0.0.1:11434");
         assert!(Proxy::new("http://proxy:3128").unwrap().target_for(&address).is_some());
         assert!(Proxy::none().target_for(&address).is_none());
     }
@@ -224,8 +249,10 @@ mod tests {
     fn credentials_are_removed_from_the_address_and_from_debug_output() {
         let target = ProxyTarget::parse("http://user:p%40ss@proxy:3128").unwrap();
         assert_eq!(target.uri, "http://proxy:3128/");
-        assert_eq!(target.credential().unwrap(), "Basic dXNlcjpwQHNz");
-        assert!(target.credential().unwrap().is_sensitive());
+        let credential = target.credential_for(&Uri::from_static("http://api.test")).unwrap();
+        assert_eq!(credential, "Basic dXNlcjpwQHNz");
+        assert!(credential.is_sensitive());
+        assert!(target.credential_for(&Uri::from_static("https://api.test")).is_none());
         let ProxyProtocol::Socks(Some((user, word))) =
             ProxyTarget::parse("socks5://user:pass@proxy").unwrap().kind
         else {

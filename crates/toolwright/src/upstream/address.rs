@@ -47,21 +47,6 @@ impl Address {
         self.authority.as_str()
     }
 
-    /// The host without its port.
-    pub(crate) fn name(&self) -> &str {
-        self.authority.host()
-    }
-
-    /// Whether it is reached by TLS.
-    pub(crate) fn is_https(&self) -> bool {
-        self.scheme == Scheme::HTTPS
-    }
-
-    /// Its scheme.
-    pub(crate) fn scheme(&self) -> &Scheme {
-        &self.scheme
-    }
-
     /// The URI with the path `/`.
     pub(crate) fn root(&self) -> Uri {
         self.target("/".to_owned()).unwrap_or_default()

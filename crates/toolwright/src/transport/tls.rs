@@ -9,7 +9,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::upstream::error::RemoteError;
+use super::error::TransportError;
 
 /// The TLS configuration with the public authorities, shared by all remotes that add none.
 static PUBLIC: LazyLock<Option<Arc<ClientConfig>>> = LazyLock::new(|| config(public_roots()));
@@ -41,16 +41,16 @@ impl Trust {
     }
 
     /// The public authorities and those in a PEM file.
-    pub fn with_ca_file(path: impl AsRef<Path>) -> Result<Trust, RemoteError> {
+    pub fn with_ca_file(path: impl AsRef<Path>) -> Result<Trust, TransportError> {
         let path = path.as_ref();
-        let pem =
-            fs::read(path).map_err(|source| RemoteError::File { path: path.to_owned(), source })?;
+        let pem = fs::read(path)
+            .map_err(|source| TransportError::File { path: path.to_owned(), source })?;
         Trust::with_ca(&pem)
     }
 
     /// The public authorities and those in a PEM text.
-    pub fn with_ca(pem: &[u8]) -> Result<Trust, RemoteError> {
-        let wrong = |why: String| RemoteError::Certificates { why };
+    pub fn with_ca(pem: &[u8]) -> Result<Trust, TransportError> {
+        let wrong = |why: String| TransportError::Certificates { why };
         let mut roots = public_roots();
         let before = roots.len();
         for certificate in CertificateDer::pem_slice_iter(pem) {
@@ -65,7 +65,7 @@ impl Trust {
     }
 
     /// The TLS configuration.
-    pub(crate) fn config(&self) -> Result<Arc<ClientConfig>, RemoteError> {
+    pub(crate) fn config(&self) -> Result<Arc<ClientConfig>, TransportError> {
         let added = self.0.as_ref().map(|added| Arc::clone(&added.config));
         added.or_else(|| PUBLIC.clone()).ok_or_else(no_versions)
     }
@@ -77,8 +77,8 @@ impl fmt::Debug for Trust {
     }
 }
 
-fn no_versions() -> RemoteError {
-    RemoteError::Certificates { why: "no TLS version is available".to_owned() }
+fn no_versions() -> TransportError {
+    TransportError::Certificates { why: "no TLS version is available".to_owned() }
 }
 
 fn public_roots() -> RootCertStore {

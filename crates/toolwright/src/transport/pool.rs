@@ -7,7 +7,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::Uri;
-use http::uri::Scheme;
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -15,10 +14,10 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use tower_service::Service;
 
+use super::body::OutgoingBody;
 use super::connector::{ProxyConnector, TransportStream};
 use super::coop::CoopStream;
-use super::outgoing::OutgoingBody;
-use super::proxy::ProxyTarget;
+use super::proxy::Proxy;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -44,12 +43,11 @@ pub(crate) struct ConnectTimeout;
 pub(crate) struct Connector {
     https: HttpsConnector<ProxyConnector>,
     deadline: Duration,
-    /// Whether a proxy forwards requests that are not encrypted
-    forwarded: bool,
+    proxy: Arc<Proxy>,
 }
 
 impl Connector {
-    fn new(tls: Arc<ClientConfig>, deadline: Duration, route: Route) -> Connector {
+    fn new(tls: Arc<ClientConfig>, deadline: Duration, proxy: Proxy) -> Connector {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
@@ -58,21 +56,9 @@ impl Connector {
         http.set_keepalive_retries(Some(3));
         // Shared among the addresses of the host, so that a dead one does not consume it all.
         http.set_connect_timeout(Some(deadline));
-        let forwarded = route.is_forwarded();
-        let line = ProxyConnector::new(http, &tls, route.proxy);
-        Connector { https: HttpsConnector::from((line, tls)), deadline, forwarded }
-    }
-}
-
-/// The scheme of the upstream and the proxy on the way to it.
-pub(crate) struct Route {
-    pub(crate) scheme: Scheme,
-    pub(crate) proxy: Option<ProxyTarget>,
-}
-
-impl Route {
-    fn is_forwarded(&self) -> bool {
-        self.proxy.as_ref().is_some_and(|proxy| proxy.forwards(&self.scheme))
+        let proxy = Arc::new(proxy);
+        let below = ProxyConnector::new(http, &tls, Arc::clone(&proxy));
+        Connector { https: HttpsConnector::from((below, tls)), deadline, proxy }
     }
 }
 
@@ -81,9 +67,9 @@ pub(crate) fn client(
     tls: Arc<ClientConfig>,
     deadline: Duration,
     concurrency: usize,
-    route: Route,
+    proxy: Proxy,
 ) -> Client<Connector, OutgoingBody> {
-    let connector = Connector::new(tls, deadline, route);
+    let connector = Connector::new(tls, deadline, proxy);
     let streams = u32::try_from(concurrency).unwrap_or(u32::MAX);
     let window = STREAM_WINDOW.saturating_mul(streams).clamp(STREAM_WINDOW, CONNECTION_WINDOW);
     Client::builder(TokioExecutor::new())
@@ -108,8 +94,8 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let (connecting, deadline, forwarded) =
-            (self.https.call(uri), self.deadline, self.forwarded);
+        let forwarded = self.proxy.target_for(&uri).is_some_and(|target| target.forwards(&uri));
+        let (connecting, deadline) = (self.https.call(uri), self.deadline);
         Box::pin(async move {
             match tokio::time::timeout(deadline, connecting).await {
                 Ok(connected) => connected.map(|io| CoopStream::new(io).with_forwarding(forwarded)),
@@ -124,15 +110,14 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::upstream::Trust;
+    use crate::transport::Trust;
 
     #[tokio::test]
     async fn small_writes_are_not_held_back() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
         let tls = Trust::public().config().unwrap();
-        let route = Route { scheme: Scheme::HTTP, proxy: None };
-        let mut connector = Connector::new(tls, Duration::from_secs(10), route);
+        let mut connector = Connector::new(tls, Duration::from_secs(10), Proxy::none());
         match connector.call(url).await.unwrap().inner() {
             MaybeHttpsStream::Http(MaybeHttpsStream::Http(stream)) => {
                 assert!(stream.inner().nodelay().unwrap());

@@ -1,4 +1,5 @@
-//! Faults of an upstream, for the API client: which upstream, what happened, and the remedy.
+//! Faults of a peer, for the API client: which peer, what happened, and the remedy. The peer is named by a
+//! label, such as "upstream `openai`".
 //!
 //! | what happened | class | status | code |
 //! |---|---|---|---|
@@ -18,58 +19,43 @@ use std::time::Duration;
 use hyper_util::client::legacy;
 use toolwright_core::fault::{Fault, FaultClass};
 
-use super::client::ConnectTimeout;
 use super::deadline::Deadlines;
 use super::informational::MAX_INFORMATIONAL;
 use super::permit::Full;
+use super::pool::ConnectTimeout;
 use super::tunnel::ProxyError;
 
 /// The request cannot be sent.
-pub(crate) fn invalid(id: &str, what: &str) -> Fault {
-    Fault::new(FaultClass::Invalid, format!("upstream `{id}`: {what}"))
-}
-
-/// The client sent no credential, and the upstream requires it.
-pub(crate) fn no_credential(id: &str) -> Fault {
-    let message = format!(
-        "upstream `{id}` uses the client's own key, and this request has none that can be \
-         forwarded; send the vendor's key as your API key"
-    );
-    Fault::new(FaultClass::Unauthenticated, message)
-}
-
-/// The request could not be signed.
-pub(crate) fn unsigned(id: &str) -> Fault {
-    let what = "the request could not be signed for AWS; check region, access key and secret key";
-    Fault::new(FaultClass::Internal, format!("upstream `{id}`: {what}"))
+pub(crate) fn invalid(label: &str, what: &str) -> Fault {
+    Fault::new(FaultClass::Invalid, format!("{label}: {what}"))
 }
 
 /// No permit was available.
-pub(crate) fn full(id: &str, full: Full) -> Fault {
+pub(crate) fn full(label: &str, full: Full) -> Fault {
     let message = match full {
         Full::QueueFull => {
             format!(
-                "upstream `{id}` is at its limit of concurrent requests, and its queue is \
+                "{label} is at its limit of concurrent requests, and its queue is \
                      full"
             )
         }
         Full::TimedOut(wait) => {
-            format!("upstream `{id}` had no free slot for this request within {}", span(wait))
+            format!("{label} had no free slot for this request within {}", span(wait))
         }
     };
     ours(FaultClass::Overloaded, 503, "upstream_crowded", message + "; try again later")
 }
 
 /// No response head arrived within the deadline.
-pub(crate) fn no_head(id: &str, deadlines: &Deadlines) -> Fault {
+pub(crate) fn no_head(label: &str, deadlines: &Deadlines) -> Fault {
     let wait = span(deadlines.first_byte);
-    late(format!("upstream `{id}` did not begin to answer within {wait} (first_byte)"))
+    late(format!("{label} did not begin to answer within {wait} (first_byte)"))
 }
 
 /// Too many informational replies came before a response.
-pub(crate) fn too_many_informational(id: &str) -> Fault {
+pub(crate) fn too_many_informational(label: &str) -> Fault {
     answer(
-        id,
+        label,
         &format!(
             "sent more than {MAX_INFORMATIONAL} informational replies (1xx) in place of an answer"
         ),
@@ -77,37 +63,37 @@ pub(crate) fn too_many_informational(id: &str) -> Fault {
 }
 
 /// No frame arrived within the deadline.
-pub(crate) fn no_frame(id: &str, idle: Duration) -> Fault {
-    late(format!("upstream `{id}` sent no data for {} (idle)", span(idle)))
+pub(crate) fn no_frame(label: &str, idle: Duration) -> Fault {
+    late(format!("{label} sent no data for {} (idle)", span(idle)))
 }
 
 /// The exchange failed before the response head.
-pub(crate) fn no_answer(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
+pub(crate) fn no_answer(label: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
     if error.is_connect() {
-        return no_connection(id, error, deadlines);
+        return no_connection(label, error, deadlines);
     }
     match find::<hyper::Error>(error) {
         Some(error) if error.is_parse() => {
             let what = "sent a response that is not HTTP, or whose headers are too large";
-            answer(id, &format!("{what}; check the scheme and the port of its base_url"))
+            answer(label, &format!("{what}; check the scheme and the port of its URL"))
         }
-        _ => broken(id, "closed the connection before it answered; try again"),
+        _ => broken(label, "closed the connection before it answered; try again"),
     }
 }
 
-fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
+fn no_connection(label: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
     // The outer errors only wrap the innermost one.
     let innermost = causes(error).filter_map(<dyn Error>::downcast_ref::<io::Error>).last();
     let reason = innermost.map(io::Error::kind);
     if find::<ConnectTimeout>(error).is_some() || reason == Some(io::ErrorKind::TimedOut) {
         let wait = span(deadlines.connect);
-        return late(format!("upstream `{id}` could not be connected to within {wait} (connect)"));
+        return late(format!("{label} could not be connected to within {wait} (connect)"));
     }
     if let Some(error) = find::<ProxyError>(error) {
-        return no_proxy(id, error);
+        return no_proxy(label, error);
     }
     if let Some(error) = find::<rustls::Error>(error) {
-        return no_tls(id, error);
+        return no_tls(label, error);
     }
     let why = match reason {
         Some(io::ErrorKind::ConnectionRefused) => "the connection is refused",
@@ -120,13 +106,13 @@ fn no_connection(id: &str, error: &legacy::Error, deadlines: &Deadlines) -> Faul
         // Errors of a resolver have no kind.
         _ => "its host was not found, or no connection could be opened",
     };
-    let hint = "check its base_url, and whether it is running";
-    let message = format!("upstream `{id}` cannot be reached: {why}; {hint}");
+    let hint = "check its URL, and whether it is running";
+    let message = format!("{label} cannot be reached: {why}; {hint}");
     ours(FaultClass::Internal, 502, "upstream_unreachable", message)
 }
 
 /// The proxy connection failed.
-pub(crate) fn no_proxy(id: &str, error: &ProxyError) -> Fault {
+pub(crate) fn no_proxy(label: &str, error: &ProxyError) -> Fault {
     let setting = "check `proxy`, or the variables HTTPS_PROXY, HTTP_PROXY and ALL_PROXY";
     let (code, why) = match error {
         ProxyError::Unreachable(_) => ("upstream_unreachable", "cannot be reached".to_owned()),
@@ -144,47 +130,47 @@ pub(crate) fn no_proxy(id: &str, error: &ProxyError) -> Fault {
             ("upstream_proxy", "cannot be reached by SOCKS, or refused the connection".to_owned())
         }
     };
-    let message = format!("upstream `{id}` cannot be reached: its proxy {why}; {setting}");
+    let message = format!("{label} cannot be reached: its proxy {why}; {setting}");
     ours(FaultClass::Internal, 502, code, message)
 }
 
-fn no_tls(id: &str, error: &rustls::Error) -> Fault {
+fn no_tls(label: &str, error: &rustls::Error) -> Fault {
     let (why, hint) = match error {
         rustls::Error::InvalidCertificate(_) => (
             "its certificate is not trusted",
             "if it uses a private certificate authority, set `ca` to the file of that authority",
         ),
         rustls::Error::InvalidMessage(_) => {
-            ("it does not speak TLS", "check whether its base_url should begin with http://")
+            ("it does not speak TLS", "check whether its URL should begin with http://")
         }
-        _ => ("the TLS handshake failed", "check its base_url and its certificate"),
+        _ => ("the TLS handshake failed", "check its URL and its certificate"),
     };
-    let message = format!("upstream `{id}` cannot be reached: {why} ({error}); {hint}");
+    let message = format!("{label} cannot be reached: {why} ({error}); {hint}");
     ours(FaultClass::Internal, 502, "upstream_tls", message)
 }
 
 /// The response was interrupted.
-pub(crate) fn broken_off(id: &str, error: &hyper::Error, announced: Option<u64>) -> Fault {
+pub(crate) fn broken_off(label: &str, error: &hyper::Error, announced: Option<u64>) -> Fault {
     if error.is_parse() {
-        return answer(id, "sent invalid HTTP within its response; try again");
+        return answer(label, "sent invalid HTTP within its response; try again");
     }
     match announced {
         Some(length) => {
             let what = format!("closed the connection before the {length} bytes it announced");
-            broken(id, &(what + " were there; try again"))
+            broken(label, &(what + " were there; try again"))
         }
-        None => broken(id, "closed the connection in the middle of its answer; try again"),
+        None => broken(label, "closed the connection in the middle of its answer; try again"),
     }
 }
 
 /// The response is invalid.
-pub(crate) fn answer(id: &str, what: &str) -> Fault {
-    ours(FaultClass::Internal, 502, "upstream_answer", format!("upstream `{id}` {what}"))
+pub(crate) fn answer(label: &str, what: &str) -> Fault {
+    ours(FaultClass::Internal, 502, "upstream_answer", format!("{label} {what}"))
 }
 
 /// The connection or the response was interrupted.
-pub(crate) fn broken(id: &str, what: &str) -> Fault {
-    ours(FaultClass::Internal, 502, "upstream_broken", format!("upstream `{id}` {what}"))
+pub(crate) fn broken(label: &str, what: &str) -> Fault {
+    ours(FaultClass::Internal, 502, "upstream_broken", format!("{label} {what}"))
 }
 
 fn late(what: String) -> Fault {

@@ -1,0 +1,31 @@
+//! HTTP connections: proxies, TLS, deadlines, limits and bodies.
+//!
+//! An [`HttpClient`] sends requests to one host or to many. `pool` keeps connections, which `connector`
+//! opens directly or through a [`Proxy`]; `permit` limits concurrent requests; [`Incoming`] is a response
+//! whose body arrives within the [`Deadlines`]. `fault` writes the errors of all of them.
+
+mod body;
+mod client;
+mod connector;
+mod coop;
+mod deadline;
+mod error;
+pub(crate) mod fault;
+mod header;
+mod incoming;
+mod informational;
+mod permit;
+mod pool;
+mod proxy;
+mod tls;
+mod tunnel;
+
+pub use client::HttpClient;
+pub(crate) use client::{AGENT, IDENTITY};
+pub use deadline::Deadlines;
+pub use error::TransportError;
+pub(crate) use header::{FRAMING, remove_connection_headers, sensitive};
+pub(crate) use incoming::begins_with;
+pub use incoming::{Incoming, IncomingBody};
+pub use proxy::Proxy;
+pub use tls::Trust;
