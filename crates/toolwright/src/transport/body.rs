@@ -43,6 +43,10 @@ impl Body for OutgoingBody {
     }
 
     fn is_end_stream(&self) -> bool {
+        if self.data.is_none() {
+            // An empty body is not polled: the connection takes it by this call.
+            self.sent.0.get_or_init(Instant::now);
+        }
         self.data.is_none()
     }
 
