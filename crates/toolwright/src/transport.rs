@@ -1,8 +1,9 @@
 //! HTTP connections: proxies, TLS, deadlines, limits and bodies.
 //!
 //! An [`HttpClient`] sends requests to one host or to many. `pool` keeps connections, which `connector`
-//! opens directly or through a [`Proxy`]; `permit` limits concurrent requests; [`Incoming`] is a response
-//! whose body arrives within the [`Deadlines`]. `fault` writes the errors of all of them.
+//! opens directly or through a [`Proxy`], to addresses that an [`AddressPolicy`] allows; `redirect` follows
+//! redirects; `permit` limits concurrent requests; [`Incoming`] is a response whose body arrives within the
+//! [`Deadlines`]. `fault` writes the errors of all of them.
 
 mod body;
 mod client;
@@ -15,8 +16,11 @@ mod header;
 mod incoming;
 mod informational;
 mod permit;
+mod policy;
 mod pool;
 mod proxy;
+mod redirect;
+mod resolver;
 mod tls;
 mod tunnel;
 
@@ -27,5 +31,7 @@ pub use error::TransportError;
 pub(crate) use header::{FRAMING, remove_connection_headers, sensitive};
 pub(crate) use incoming::begins_with;
 pub use incoming::{Incoming, IncomingBody};
+pub use policy::AddressPolicy;
 pub use proxy::Proxy;
+pub use resolver::{Addresses, Resolve};
 pub use tls::Trust;

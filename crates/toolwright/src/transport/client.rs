@@ -8,7 +8,7 @@ use std::task::{Poll, ready};
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT,
+    ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION, PROXY_AUTHORIZATION, USER_AGENT,
 };
 use http::{Request, Response, StatusCode};
 use hyper_util::client::legacy::{Client, ResponseFuture};
@@ -21,8 +21,11 @@ use super::error::TransportError;
 use super::incoming::{BodyContext, Incoming};
 use super::informational::InformationalReplies;
 use super::permit::{Permit, Permits};
-use super::pool::{self, Connector};
+use super::policy::AddressPolicy;
+use super::pool::{self, Connector, Route};
 use super::proxy::Proxy;
+use super::redirect;
+use super::resolver::Resolve;
 use super::tls::Trust;
 use super::tunnel::ProxyError;
 use super::{FRAMING, fault, header, remove_connection_headers};
@@ -69,6 +72,10 @@ struct Setup {
     max_response: usize,
     headers: Vec<(HeaderName, HeaderValue)>,
     proxy: Proxy,
+    policy: AddressPolicy,
+    /// In place of the system's resolver
+    resolver: Option<Arc<dyn Resolve>>,
+    redirects: usize,
 }
 
 impl HttpClient {
@@ -84,13 +91,20 @@ impl HttpClient {
             max_response: usize::MAX,
             headers: Vec::new(),
             proxy: Proxy::none(),
+            policy: AddressPolicy::any(),
+            resolver: None,
+            redirects: 0,
         }))
     }
 
     fn build(setup: Setup) -> HttpClient {
         let tls = Arc::clone(&setup.tls);
-        let (deadline, proxy) = (setup.deadlines.connect, setup.proxy.clone());
-        let client = pool::client(tls, deadline, setup.concurrency, proxy);
+        let route = Route {
+            policy: setup.policy.clone(),
+            proxy: setup.proxy.clone(),
+            resolver: setup.resolver.clone(),
+        };
+        let client = pool::client(tls, setup.deadlines.connect, setup.concurrency, route);
         let permits = Permits::new(setup.concurrency, setup.waiting);
         HttpClient(Arc::new(Shared { setup, client, permits }))
     }
@@ -144,6 +158,27 @@ impl HttpClient {
         self.change(|setup| setup.proxy = proxy.clone())
     }
 
+    /// Sets the addresses that may be connected to. By default these are all addresses.
+    #[must_use]
+    pub fn with_policy(self, policy: AddressPolicy) -> HttpClient {
+        self.change(|setup| setup.policy = policy)
+    }
+
+    /// Sets the maximum number of redirects that are followed; further ones are a fault. By default none is
+    /// followed, and a redirect is a response. Every redirect is subject to the address policy. Headers with
+    /// credentials (`authorization`, `cookie` and those marked as sensitive) are not sent to another origin, and
+    /// https is never left for http.
+    #[must_use]
+    pub fn with_redirects(self, redirects: usize) -> HttpClient {
+        self.change(|setup| setup.redirects = redirects)
+    }
+
+    /// Resolves host names with this, in place of the system's resolver.
+    #[must_use]
+    pub fn with_resolver(self, resolver: impl Resolve) -> HttpClient {
+        self.change(|setup| setup.resolver = Some(Arc::new(resolver)))
+    }
+
     /// Whether it is configured as another client is.
     pub fn has_same_setup(&self, other: &HttpClient) -> bool {
         self.0.setup == other.0.setup
@@ -167,9 +202,26 @@ impl HttpClient {
     /// Sends a request and returns the response when its head has arrived, whatever its status. Dropping the
     /// future cancels the request. Headers that belong to the connection are removed.
     pub async fn send(&self, mut request: Request<Bytes>) -> Result<Incoming, Fault> {
+        let setup = &self.0.setup;
+        redirect::check(request.uri()).map_err(|why| fault::invalid(&setup.label, why))?;
         self.prepare(request.headers_mut());
-        let permit = self.acquire().await?;
-        self.exchange(request, permit).await
+        for _ in 0..setup.redirects {
+            let incoming = self.exchange(request.clone(), self.acquire().await?).await?;
+            let (status, headers) = (incoming.status, &incoming.headers);
+            let next = redirect::follow(request, status, headers, setup.policy.is_any());
+            match next.map_err(|why| fault::answer(&setup.label, why))? {
+                Some(next) => request = next,
+                None => return Ok(incoming),
+            }
+        }
+        let incoming = self.exchange(request, self.acquire().await?).await?;
+        let is_redirect =
+            incoming.status.is_redirection() && incoming.headers.contains_key(LOCATION);
+        if setup.redirects > 0 && is_redirect {
+            let what = format!("sent more than {} redirects", setup.redirects);
+            return Err(fault::answer(&setup.label, &what));
+        }
+        Ok(incoming)
     }
 
     fn prepare(&self, headers: &mut HeaderMap) {
@@ -265,13 +317,16 @@ impl Setup {
 /// The TLS configuration follows from the trusted authorities.
 impl PartialEq for Setup {
     fn eq(&self, other: &Setup) -> bool {
-        let limits = |own: &Setup| (own.concurrency, own.waiting, own.max_response);
+        let limits = |own: &Setup| (own.concurrency, own.waiting, own.max_response, own.redirects);
+        let resolver = |own: &Setup| own.resolver.as_ref().map(|own| Arc::as_ptr(own).cast::<()>());
         self.label == other.label
             && self.trust == other.trust
             && self.deadlines == other.deadlines
             && limits(self) == limits(other)
             && self.headers == other.headers
             && self.proxy == other.proxy
+            && self.policy == other.policy
+            && resolver(self) == resolver(other)
     }
 }
 

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::Uri;
 use http::uri::Scheme;
@@ -15,7 +16,10 @@ use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use super::policy::{self, AddressPolicy, HostDecision};
+use super::pool::{KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT};
 use super::proxy::{Proxy, ProxyProtocol, ProxyTarget};
+use super::resolver::{CheckedResolver, Resolve};
 use super::tunnel::{self, ProxyError};
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -26,21 +30,27 @@ pub(crate) type TransportStream = MaybeHttpsStream<TokioIo<TcpStream>>;
 /// Opens connections, directly or through a proxy.
 #[derive(Clone)]
 pub(crate) struct ProxyConnector {
-    tcp: HttpConnector,
+    tcp: TcpConnector,
+    policy: Arc<AddressPolicy>,
     proxy: Arc<Proxy>,
     /// The TLS configuration for the proxy; `None` if there is no proxy
     tls: Option<Arc<ClientConfig>>,
 }
 
 impl ProxyConnector {
-    pub(crate) fn new(tcp: HttpConnector, tls: &ClientConfig, proxy: Arc<Proxy>) -> ProxyConnector {
+    pub(crate) fn new(
+        tcp: TcpConnector,
+        tls: &ClientConfig,
+        policy: Arc<AddressPolicy>,
+        proxy: Arc<Proxy>,
+    ) -> ProxyConnector {
         let tls = (!proxy.is_none()).then(|| {
             let mut tls = tls.clone();
             // `CONNECT` is sent as HTTP/1.1.
             tls.alpn_protocols = vec![b"http/1.1".to_vec()];
             Arc::new(tls)
         });
-        ProxyConnector { tcp, proxy, tls }
+        ProxyConnector { tcp, policy, proxy, tls }
     }
 }
 
@@ -49,17 +59,58 @@ impl Service<Uri> for ProxyConnector {
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<TransportStream, BoxError>> + Send>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.tcp.poll_ready(context).map_err(Into::into)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, destination: Uri) -> Self::Future {
-        if let (Some(tls), Some(target)) = (&self.tls, self.proxy.target_for(&destination)) {
-            let opening = open(target.clone(), Arc::clone(tls), self.tcp.clone(), destination);
+        let proxy = self.proxy.target_for(&destination);
+        let decision = match self.policy.check_host(&destination, proxy.is_some()) {
+            Ok(decision) => decision,
+            Err(refused) => return Box::pin(std::future::ready(Err(refused.into()))),
+        };
+        if let (Some(tls), Some(target)) = (&self.tls, proxy) {
+            let tcp = self.tcp.unchecked();
+            let opening = open(target.clone(), Arc::clone(tls), tcp, destination);
             return Box::pin(async move { Ok(opening.await?) });
         }
-        let connecting = self.tcp.call(destination);
+        let mut tcp = match decision {
+            HostDecision::Allowed => self.tcp.unchecked(),
+            HostDecision::CheckAddresses => {
+                self.tcp.checked(Arc::clone(&self.policy), policy::port(&destination))
+            }
+        };
+        let connecting = tcp.call(destination);
         Box::pin(async move { Ok(MaybeHttpsStream::Http(connecting.await?)) })
+    }
+}
+
+/// Opens TCP connections.
+#[derive(Clone)]
+pub(super) struct TcpConnector {
+    pub(super) deadline: Duration,
+    /// In place of the system's resolver
+    pub(super) resolver: Option<Arc<dyn Resolve>>,
+}
+
+impl TcpConnector {
+    /// A connector to any address.
+    fn unchecked(&self) -> HttpConnector<CheckedResolver> {
+        self.checked(Arc::new(AddressPolicy::any()), 0)
+    }
+
+    /// A connector that checks the addresses of a name, for one port.
+    fn checked(&self, policy: Arc<AddressPolicy>, port: u16) -> HttpConnector<CheckedResolver> {
+        let resolver = CheckedResolver { custom: self.resolver.clone(), policy, port };
+        let mut http = HttpConnector::new_with_resolver(resolver);
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        http.set_keepalive(Some(KEEP_ALIVE_INTERVAL));
+        http.set_keepalive_interval(Some(KEEP_ALIVE_TIMEOUT));
+        http.set_keepalive_retries(Some(3));
+        // Shared among the addresses of the host, so that a dead one does not consume it all.
+        http.set_connect_timeout(Some(self.deadline));
+        http
     }
 }
 
@@ -67,7 +118,7 @@ impl Service<Uri> for ProxyConnector {
 async fn open(
     target: ProxyTarget,
     tls: Arc<ClientConfig>,
-    tcp: HttpConnector,
+    tcp: HttpConnector<CheckedResolver>,
     destination: Uri,
 ) -> Result<TransportStream, ProxyError> {
     let forwards = target.forwards(&destination);

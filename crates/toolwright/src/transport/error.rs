@@ -14,6 +14,15 @@ pub enum TransportError {
         /// What is wrong with it
         why: &'static str,
     },
+    /// An entry of an address policy is invalid
+    #[error(
+        "`{entry}` is not a host name, `*.` and a domain, an IP address (each with or without a \
+         port), or a network such as 10.0.0.0/8"
+    )]
+    AllowedAddress {
+        /// The entry
+        entry: String,
+    },
     /// The proxy URL is invalid
     #[error("the proxy's address {why}")]
     Proxy {

@@ -5,12 +5,13 @@
 //! |---|---|---|---|
 //! | no connection, no TLS | Internal | 502 | `upstream_unreachable`, `upstream_tls` |
 //! | a proxy that cannot be used | Internal | 502 | `upstream_proxy` |
+//! | an address that the policy refuses | Forbidden | 403 | `address_refused` |
 //! | a deadline passed | Timeout | 504 | `upstream_timeout` |
 //! | closed or interrupted | Internal | 502 | `upstream_broken` |
 //! | an invalid response (redirect, web page, too large) | Internal | 502 | `upstream_answer` |
 //! | too many requests wait | Overloaded | 503 | `upstream_crowded` |
 //!
-//! No message contains a key, an address or a piece of a body.
+//! No message contains a key, an address or a piece of a body. Only a refused address names its host.
 
 use std::error::Error;
 use std::io;
@@ -22,6 +23,7 @@ use toolwright_core::fault::{Fault, FaultClass};
 use super::deadline::Deadlines;
 use super::informational::MAX_INFORMATIONAL;
 use super::permit::Full;
+use super::policy::AddressRefused;
 use super::pool::ConnectTimeout;
 use super::tunnel::ProxyError;
 
@@ -88,6 +90,10 @@ fn no_connection(label: &str, error: &legacy::Error, deadlines: &Deadlines) -> F
     if find::<ConnectTimeout>(error).is_some() || reason == Some(io::ErrorKind::TimedOut) {
         let wait = span(deadlines.connect);
         return late(format!("{label} could not be connected to within {wait} (connect)"));
+    }
+    if let Some(refused) = find::<AddressRefused>(error) {
+        let message = format!("{label} cannot be reached: {refused}");
+        return ours(FaultClass::Forbidden, 403, "address_refused", message);
     }
     if let Some(error) = find::<ProxyError>(error) {
         return no_proxy(label, error);

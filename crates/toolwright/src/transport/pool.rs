@@ -9,23 +9,24 @@ use std::time::Duration;
 use http::Uri;
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use tower_service::Service;
 
 use super::body::OutgoingBody;
-use super::connector::{ProxyConnector, TransportStream};
+use super::connector::{ProxyConnector, TcpConnector, TransportStream};
 use super::coop::CoopStream;
+use super::policy::AddressPolicy;
 use super::proxy::Proxy;
+use super::resolver::Resolve;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Vendors close idle connections; closing them first avoids a race with a new request.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 /// Keep-alive probes detect a connection that a firewall dropped before a request waits for it.
-const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
-const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
+pub(super) const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of bytes that HTTP/1 buffers for a slow reader, and of a response head.
 const HTTP1_BUFFER_BYTES: usize = 128 << 10;
 /// HTTP/2 flow-control windows, in bytes. The streams of a connection share its window, which must hold
@@ -47,29 +48,30 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    fn new(tls: Arc<ClientConfig>, deadline: Duration, proxy: Proxy) -> Connector {
-        let mut http = HttpConnector::new();
-        http.enforce_http(false);
-        http.set_nodelay(true);
-        http.set_keepalive(Some(KEEP_ALIVE_INTERVAL));
-        http.set_keepalive_interval(Some(KEEP_ALIVE_TIMEOUT));
-        http.set_keepalive_retries(Some(3));
-        // Shared among the addresses of the host, so that a dead one does not consume it all.
-        http.set_connect_timeout(Some(deadline));
+    fn new(tls: Arc<ClientConfig>, deadline: Duration, route: Route) -> Connector {
+        let Route { policy, proxy, resolver } = route;
+        let tcp = TcpConnector { deadline, resolver };
         let proxy = Arc::new(proxy);
-        let below = ProxyConnector::new(http, &tls, Arc::clone(&proxy));
+        let below = ProxyConnector::new(tcp, &tls, Arc::new(policy), Arc::clone(&proxy));
         Connector { https: HttpsConnector::from((below, tls)), deadline, proxy }
     }
 }
 
+/// Which addresses are connected to, and how.
+pub(super) struct Route {
+    pub(super) policy: AddressPolicy,
+    pub(super) proxy: Proxy,
+    pub(super) resolver: Option<Arc<dyn Resolve>>,
+}
+
 /// Creates a pool of connections.
-pub(crate) fn client(
+pub(super) fn client(
     tls: Arc<ClientConfig>,
     deadline: Duration,
     concurrency: usize,
-    proxy: Proxy,
+    route: Route,
 ) -> Client<Connector, OutgoingBody> {
-    let connector = Connector::new(tls, deadline, proxy);
+    let connector = Connector::new(tls, deadline, route);
     let streams = u32::try_from(concurrency).unwrap_or(u32::MAX);
     let window = STREAM_WINDOW.saturating_mul(streams).clamp(STREAM_WINDOW, CONNECTION_WINDOW);
     Client::builder(TokioExecutor::new())
@@ -117,7 +119,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
         let tls = Trust::public().config().unwrap();
-        let mut connector = Connector::new(tls, Duration::from_secs(10), Proxy::none());
+        let route = Route { policy: AddressPolicy::any(), proxy: Proxy::none(), resolver: None };
+        let mut connector = Connector::new(tls, Duration::from_secs(10), route);
         match connector.call(url).await.unwrap().inner() {
             MaybeHttpsStream::Http(MaybeHttpsStream::Http(stream)) => {
                 assert!(stream.inner().nodelay().unwrap());

@@ -17,7 +17,11 @@ mod offline;
 mod process;
 mod run;
 mod secret;
+#[cfg(feature = "transport")]
+mod server;
 mod support;
 mod toolbox;
+#[cfg(feature = "transport")]
+mod transport;
 #[cfg(feature = "upstream")]
 mod upstream;

@@ -12,7 +12,6 @@ mod profile;
 mod providers;
 mod proxy;
 mod replay;
-mod server;
 mod tls;
 
 use std::time::Duration;

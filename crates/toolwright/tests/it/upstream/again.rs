@@ -12,7 +12,7 @@ use toolwright_core::FaultClass;
 use super::answer::{at, request};
 use super::remote;
 use super::replay::{Replay, Reply, recorded};
-use super::server::{Server, read_request};
+use crate::server::{Server, read_request};
 
 const CHUNK: &str =
     "data: {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"}}]}\n\n";

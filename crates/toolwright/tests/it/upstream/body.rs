@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use toolwright::Fault;
 
-use super::server::{Server, read_request};
 use super::{SHORT, ask, long, remote, told};
+use crate::server::{Server, read_request};
 
 /// Collects a reply after which the connection is closed.
 async fn collect(reply: &'static [u8], limit: usize) -> Result<Vec<u8>, Fault> {

@@ -4,8 +4,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use toolwright::SecretString;
 use toolwright::upstream::{AwsKeys, ClientCredential, Credential, Outgoing, Remote};
 
-use super::server::Server;
 use super::{codec, told};
+use crate::server::Server;
 
 const KEY: &str = "sk-hush";
 

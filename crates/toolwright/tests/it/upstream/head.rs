@@ -6,8 +6,8 @@ use tokio::net::TcpListener;
 use toolwright::dialect::Dialect;
 use toolwright::upstream::{Credential, Outgoing, Remote, RemoteError};
 
-use super::server::{FINE, Server, read_request};
 use super::{SHORT, ask, codec, long, remote, told};
+use crate::server::{FINE, Server, read_request};
 
 #[tokio::test]
 async fn a_request_gets_its_reply() {

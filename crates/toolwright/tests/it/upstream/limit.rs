@@ -1,7 +1,7 @@
 //! Limits on concurrent and queued requests.
 
-use super::server::{FINE, Server};
 use super::{SHORT, ask, long, remote, told};
+use crate::server::{FINE, Server};
 
 #[tokio::test]
 async fn requests_beyond_the_queue_are_refused() {

@@ -9,9 +9,9 @@ use toolwright::Fault;
 use toolwright::upstream::providers::find;
 use toolwright::upstream::{Credential, Proxy, Remote, Trust};
 
-use super::server::{Server, read_request};
 use super::tls::{certified, secure};
 use super::{ask, codec, remote, told};
+use crate::server::{Server, read_request};
 
 /// The credential that the proxy requires.
 const USER: &str = "proxy-authorization: Basic dXNlcjpodXNo";

@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use toolwright::Json;
 
-use super::server::{Server, read_request};
+use crate::server::{Server, read_request};
 
 /// A received request.
 #[derive(Debug, Clone)]

@@ -11,8 +11,8 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio_rustls::TlsAcceptor;
 use toolwright::upstream::{Remote, Trust};
 
-use super::server::{FINE, Server, read_request};
 use super::{SHORT, ask, long, remote, told};
+use crate::server::{FINE, Server, read_request};
 
 /// A certificate for `localhost` and `api.test`, and its authority, as PEM.
 pub fn certified(protocols: &[&str]) -> (TlsAcceptor, String) {
