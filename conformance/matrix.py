@@ -11,7 +11,7 @@ import pathlib
 import sys
 import warnings
 
-from gateway import DIALECTS, rows, self_test, serve, table, tools
+from gateway import DIALECTS, conversation, rows, self_test, serve, table, tools
 from gateway.cell import Cell
 from gateway.drivers import Drivers
 from gateway.server import Upstream
@@ -134,6 +134,9 @@ def main():
     if not asked.only or "tools" in asked.only:
         home = asked.root.resolve() / "target" / "conformance-gateway" / "tools"
         tools.run(asked.binary, home, report, numbers)
+    if not asked.only or "conversation" in asked.only:
+        home = asked.root.resolve() / "target" / "conformance-gateway" / "conversation"
+        conversation.run(asked.binary, home, report)
     measured = table.Table(cells)
     print(f"\n{measured.terminal()}\n")
     if not asked.only:

@@ -1,6 +1,7 @@
 //! The command line. JSON on stdout, messages on stderr; exit 0 fine, 1 failed, 2 wrong usage,
 //! 3 refused by `--strict`.
 
+mod approvals;
 mod args;
 mod ask;
 mod call;
@@ -28,6 +29,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show and answer calls of the gateway that wait for approval
+    Approvals(approvals::Approvals),
     /// Parse, repair, coerce, complete and check the arguments of a call
     Args(args::Args),
     /// Ask a model with tools, and run its calls until it answers
@@ -47,6 +50,7 @@ enum Command {
 /// Runs the command of the arguments.
 pub fn run() -> ExitCode {
     let outcome = match Arguments::parse().command {
+        Command::Approvals(command) => command.run(),
         Command::Args(command) => command.run(),
         Command::Ask(command) => command.run(),
         Command::Call(command) => command.run(),

@@ -10,6 +10,7 @@ use toolwright::store::{ExpiringStore, StoreError};
 
 use crate::config::{Config, ConfigError, Env};
 use crate::key::Keys;
+use crate::proxy::approvals::Approvals;
 use crate::proxy::conversation::Conversations;
 use crate::proxy::reasoning_cache::ReasoningCache;
 use crate::proxy::responses::ResponseStore;
@@ -20,7 +21,7 @@ use crate::telemetry::Telemetry;
 use crate::tools::Tools;
 
 /// The file in the data folder for expiring entries.
-const STORE_FILE: &str = "store.sqlite";
+pub const STORE_FILE: &str = "store.sqlite";
 
 /// The file in the data folder for the journal of effects.
 const JOURNAL_FILE: &str = "journal.sqlite";
@@ -69,6 +70,7 @@ impl Gateway {
             pending_turns: Arc::default(),
             saved: Arc::default(),
             conversations: Arc::new(Conversations::new(Arc::clone(&store))),
+            approvals: Arc::new(Approvals::new(Arc::clone(&store))),
             handles: Arc::new(MemoryHandles::default()),
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
@@ -84,6 +86,7 @@ impl Gateway {
         let stores = Arc::new(RunStores {
             saved: Arc::new(SavedRuns::in_files(Arc::clone(&store), journal)),
             conversations: Arc::new(Conversations::new(Arc::clone(&store))),
+            approvals: Arc::new(Approvals::new(Arc::clone(&store))),
             handles: handles(&config.data.join(HANDLE_FILE)),
             pending_turns: Arc::clone(&self.stores.pending_turns),
         });

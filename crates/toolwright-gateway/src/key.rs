@@ -40,6 +40,8 @@ pub struct Key {
     pub models: Allow,
     /// The tools that the gateway may run for it
     pub tools: Allow,
+    /// The tools whose calls it may approve
+    pub approve: Allow,
     /// Limits on requests and tokens
     pub rates: Rates,
 }
@@ -185,6 +187,7 @@ mod tests {
             hash: KeyHash::of(secret),
             tenant: name.to_owned(),
             models: Allow::Only(vec![Pattern::new("fast"), Pattern::new("openai/*")]),
+            approve: Allow::NONE,
             tools: Allow::Only(vec![Pattern::new("read_*")]),
             rates: Rates { requests_per_minute: NonZeroU64::new(2), ..Rates::default() },
         }

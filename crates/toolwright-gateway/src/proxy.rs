@@ -24,6 +24,7 @@
 //! | [`saved_runs`] | saved runs, for retries of a request |
 //! | [`identity`] | which requests are retries of the same one |
 //! | [`effects`] | effects of tools, for a reply that fails after them |
+//! | [`approvals`] | calls that wait for the approval of a person |
 //! | [`conversation`] | the identity of a conversation, for state that outlives a request |
 //! | [`pending_turns`] | turns of a run that the client did not see |
 //! | [`responses`] | stored responses of the Responses API |
@@ -32,6 +33,7 @@
 //! | [`finalizer`] | the end of an exchange |
 //! | [`fault`] | a failure in the client's dialect |
 
+pub mod approvals;
 pub mod coalescing;
 pub mod collect;
 pub mod conversation;

@@ -1,6 +1,7 @@
 //! Routes a request by its method and path, as `table` says: to an exchange at a vendor's endpoint, or to
 //! an endpoint of the gateway.
 
+pub mod approvals;
 mod browser;
 pub mod openapi;
 mod pattern;
@@ -112,6 +113,14 @@ impl Router {
                 Ok(fault::document(&listing.document(&names)?))
             }
             ClientEndpoint::Metrics => Ok(self.metrics()),
+            ClientEndpoint::Approvals(action) => {
+                let id = parameter("id").unwrap_or_default();
+                let may_approve = self.is_local || !live.keys.is_open();
+                let asker = approvals::Asker { client: &client, may_approve };
+                let (approvals, ledger) =
+                    (&self.gateway.stores.approvals, || self.gateway.telemetry.records().shared());
+                asker.answer(action, id, approvals, ledger, request).await
+            }
             ClientEndpoint::Losses => {
                 self.losses(parameter("id").unwrap_or_default(), &client).await
             }

@@ -1,8 +1,7 @@
 //! The tools that the gateway runs itself, and their selection for a request.
 //!
 //! A request selects tools with the header `toolwright-tools`, or with a model alias that has
-//! tools. A tool with effects runs only if the configuration allows it, because no person can
-//! approve it.
+//! tools. A tool with effects runs if the configuration allows it, or with the approval of a person.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use crate::key::Client;
 /// The header that names the tools, separated by commas; `*` means all that may run.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
 
-/// Why a tool with effects does not run.
+/// Why a tool with effects needs approval.
 const GUARDED: &str = "It changes something.";
 
 /// The tools of a gateway.

@@ -1,6 +1,6 @@
 //! The audit record of calls and exchanges: append-only, each entry chained to the one before.
 //!
-//! Calls of tools and exchanges with models through the gateway are in one chain. An entry is a
+//! Calls of tools, exchanges with models through the gateway, and answers to approvals are in one chain. An entry is a
 //! JSON document. The fields of a call:
 //!
 //! | field | meaning |
@@ -37,6 +37,16 @@
 //! | `losses`, `response_losses`, `more_losses` | losses of the request and of the response, and the number of further losses |
 //! | `data` | the bodies, secrets redacted, if data is recorded |
 //!
+//! The fields of an answer to a call that waited for approval, which also begins with `kind`:
+//!
+//! | field | meaning |
+//! |---|---|
+//! | `kind` | `approval` |
+//! | `time`, `run` | time of the answer; the run of the call |
+//! | `caller`, `tenant` | who answered, for which tenant |
+//! | `approval`, `tool`, `conversation` | the id of the approval, the tool, the conversation |
+//! | `approved` | whether the call may run |
+//!
 //! By default a ledger records no data: it contains no argument and no result.
 
 mod admit;
@@ -56,7 +66,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 pub use chain::{Broken, Damage, Head, Link, Verified};
-pub use entry::{CallEntry, Entry, Kind, ResultSource};
+pub use entry::{ApprovalEntry, CallEntry, Entry, Kind, ResultSource};
 pub use exchange::{ExchangeEntry, Tried};
 pub use memory::MemoryLedger;
 pub use query::{Order, Query};

@@ -142,6 +142,18 @@ impl Run {
         &self.state.messages
     }
 
+    /// Adds a message of the user, for the next request to the model. Returns `false`, and adds nothing,
+    /// while calls of the last response have no outcomes, and after the end of the run.
+    pub fn add_message(&mut self, message: Message) -> bool {
+        let is_between_turns = self.state.pending.is_none()
+            && self.state.end.is_none()
+            && matches!(self.phase, Phase::Idle);
+        if is_between_turns {
+            self.state.messages.push(message);
+        }
+        is_between_turns
+    }
+
     /// The responses of the model after the first `given` messages, including one whose calls are
     /// running. Only the last one has an id and usage.
     pub fn answers(&self, given: usize) -> Vec<Response> {

@@ -103,6 +103,8 @@ enum Shown {
     Call,
     /// Exchanges with models
     Exchange,
+    /// Answers to calls that waited for approval
+    Approval,
 }
 
 impl Ledger {
@@ -158,6 +160,7 @@ impl Show {
         let kind = self.kind.map(|kind| match kind {
             Shown::Call => Kind::Call,
             Shown::Exchange => Kind::Exchange,
+            Shown::Approval => Kind::Approval,
         });
         Query {
             kind,
@@ -236,7 +239,10 @@ fn line(found: &Recorded) -> String {
             let status = exchange.status.to_string();
             format!("{} {} → {} {status}", text("endpoint"), text("model"), text("upstream"))
         }
-        _ => String::new(),
+        _ => entry.as_approval().map_or_else(String::new, |answer| {
+            let word = if answer.approved { "approved" } else { "rejected" };
+            format!("{word} {} {}", answer.tool, answer.approval)
+        }),
     };
     let error = document.get("error").and_then(Json::as_str);
     let error = error.map(|error| format!(" ({error})")).unwrap_or_default();

@@ -41,6 +41,10 @@ fn key(name: String, mut table: Table<'_>, names: &Names<'_>) -> Result<Key, Con
             pattern.upstream().map_or(Ok(()), |name| names.check_upstream(name, value))
         })?,
         tools: allow(table.take("tools"), |_, _| Ok(()))?,
+        approve: match table.take("approve") {
+            None => Allow::NONE,
+            list => allow(list, |_, _| Ok(()))?,
+        },
         rates: Rates {
             requests_per_minute: table.take_some("requests_per_minute", rate)?,
             tokens_per_minute: table.take_some("tokens_per_minute", rate)?,

@@ -15,6 +15,9 @@ pub enum Allow {
 }
 
 impl Allow {
+    /// No name.
+    pub const NONE: Allow = Allow::Only(Vec::new());
+
     /// Whether a name is allowed.
     pub fn has(&self, name: &str) -> bool {
         match self {

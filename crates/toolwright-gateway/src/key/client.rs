@@ -17,6 +17,7 @@ pub struct Client {
     tenant: Arc<str>,
     models: Allow,
     tools: Allow,
+    approve: Allow,
     meter: Arc<Meter>,
 }
 
@@ -24,13 +25,15 @@ pub struct Client {
 const EVERYBODY: &str = "open";
 
 impl Client {
-    /// The client of all requests if no keys are configured: all models, all tools, no limits.
+    /// The client of all requests if no keys are configured: all models, all tools, all
+    /// approvals, no limits.
     pub fn open() -> Client {
         Client {
             name: EVERYBODY.into(),
             tenant: EVERYBODY.into(),
             models: Allow::All,
             tools: Allow::All,
+            approve: Allow::All,
             meter: Arc::default(),
         }
     }
@@ -42,6 +45,7 @@ impl Client {
             tenant: key.tenant.as_str().into(),
             models: key.models.clone(),
             tools: key.tools.clone(),
+            approve: key.approve.clone(),
             meter: Arc::new(Meter::new(key.rates)),
         }
     }
@@ -82,6 +86,11 @@ impl Client {
     /// Whether the gateway may run a tool for it.
     pub fn may_call(&self, tool: &str) -> bool {
         self.tools.has(tool)
+    }
+
+    /// Whether it may answer approvals of calls of a tool.
+    pub fn may_approve(&self, tool: &str) -> bool {
+        self.approve.has(tool)
     }
 
     /// Returns the fault for a model that it may not use.

@@ -8,6 +8,7 @@
 //! | header `toolwright-conversation` | the one that it names |
 //! | `previous_response_id` of the Responses API | that of the previous response |
 //! | ids of calls in its messages | the one in which the gateway returned these calls to the client |
+//! | the id of an approval in a reply that the client returns | the one of the approval |
 //! | none | a new one, if the gateway runs tools for the request |
 //!
 //! The reply names the conversation in the same header. Names are separate for each tenant.
@@ -57,12 +58,14 @@ pub struct Evidence {
     pub previous: Option<ConversationId>,
     /// The conversation in which the gateway returned the calls of the request to the client
     pub calls: Option<ConversationId>,
+    /// The conversation of the approval that a reply of the gateway in the request names
+    pub approvals: Option<ConversationId>,
 }
 
 impl Evidence {
     /// Returns the conversation of the request, if it continues one.
     pub fn decide(self) -> Option<ConversationId> {
-        self.named.or(self.previous).or(self.calls)
+        self.named.or(self.previous).or(self.calls).or(self.approvals)
     }
 }
 
@@ -190,11 +193,14 @@ mod tests {
 
     #[test]
     fn a_name_counts_more_than_the_chain_and_the_chain_more_than_calls() {
-        let all = Evidence { named: id("n"), previous: id("p"), calls: id("c") };
+        let all =
+            Evidence { named: id("n"), previous: id("p"), calls: id("c"), approvals: id("a") };
         assert_eq!(all.clone().decide(), id("n"));
         let chain = Evidence { named: None, ..all };
         assert_eq!(chain.clone().decide(), id("p"));
-        assert_eq!(Evidence { previous: None, ..chain }.decide(), id("c"));
+        let calls = Evidence { previous: None, ..chain };
+        assert_eq!(calls.clone().decide(), id("c"));
+        assert_eq!(Evidence { calls: None, ..calls }.decide(), id("a"));
         assert_eq!(Evidence::default().decide(), None);
     }
 }

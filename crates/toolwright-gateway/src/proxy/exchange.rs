@@ -11,7 +11,7 @@ mod inquiry;
 mod reply;
 mod run;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use toolwright::model::Model;
@@ -52,6 +52,8 @@ pub struct Exchange {
     stores: Arc<RunStores>,
     /// The conversation, if the exchange belongs to one
     conversation: Option<ConversationId>,
+    /// The approvals that the reply names, for its head
+    approval: Arc<OnceLock<String>>,
     /// The effects of the tools of this request
     effects: Effects,
 }
@@ -90,6 +92,7 @@ impl Exchange {
             finalizer,
             tools: Arc::default(),
             stores,
+            approval: Arc::default(),
             effects: Effects::default(),
         }
     }

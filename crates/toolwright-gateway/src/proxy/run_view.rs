@@ -6,13 +6,14 @@
 use std::collections::{HashMap, HashSet};
 
 use toolwright::run::RunResult;
+use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Head};
 use toolwright_core::part::Body;
 use toolwright_core::request::Format;
 use toolwright_core::{Event, Part, Request, Response, Usage};
 
 /// Separates the texts of two turns.
-const GAP: &str = "\n\n";
+pub const GAP: &str = "\n\n";
 
 /// Turns the events of a run into the events that the client gets.
 pub struct RunView {
@@ -120,6 +121,18 @@ impl RunView {
         let response = self.final_response(finished);
         out.push(Event::Stop(response.stop));
         out.extend(response.usage.map(Event::Usage));
+        out.push(Event::End);
+    }
+
+    /// Emits a reply of the gateway, and the end. What was held back is dropped.
+    pub fn add_reply(&mut self, reply: Response, out: &mut Vec<Event>) {
+        self.held = None;
+        let (stop, usage) = (reply.stop.clone(), reply.usage.clone());
+        for event in split(reply) {
+            self.event(event, out);
+        }
+        out.push(Event::Stop(stop));
+        out.extend(usage.map(Event::Usage));
         out.push(Event::End);
     }
 

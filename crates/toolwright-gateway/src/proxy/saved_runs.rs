@@ -21,6 +21,8 @@ use toolwright_core::{Fault, FaultClass};
 
 pub use record::Record;
 
+use super::approvals;
+use super::conversation::ConversationId;
 use super::identity::{Attempt, Identity};
 use super::inbound::InboundRequest;
 use super::weight::weight;
@@ -28,6 +30,12 @@ use crate::http::Share;
 
 /// The kind of the entries in the store.
 const KIND: &str = "run";
+
+/// The kind of the entries for runs that wait for approval.
+const WAITING: &str = "waiting-run";
+
+/// How long a run that waits for approval is saved: longer than the approval can be answered.
+const WAITING_AGE: Duration = approvals::LIFETIME.saturating_mul(2);
 
 /// Maximum size of the saved runs of one client, in bytes.
 const MAX_BYTES: usize = 64 << 20;
@@ -68,11 +76,27 @@ pub struct Claim {
     queue: Queue,
 }
 
+/// The exclusive right to continue the run of a conversation that waits for approval. Released on drop.
+pub struct WaitingClaim {
+    /// The run that waits
+    pub found: Option<Record>,
+    _share: Share,
+    // Released before the place, which counts the waiting requests.
+    _guard: OwnedMutexGuard<()>,
+    _place: LockPlace,
+}
+
 /// A position among the attempts at one request.
 struct Queue {
-    runs: Arc<SavedRuns>,
     scope: Scope,
     identity: Identity,
+    place: LockPlace,
+}
+
+/// A lock in the table, removed with its last user.
+struct LockPlace {
+    runs: Arc<SavedRuns>,
+    key: (Arc<str>, String),
     lock: Arc<Lock>,
 }
 
@@ -131,14 +155,15 @@ impl SavedRuns {
         let Some(identity) = Identity::of(inbound)? else { return Ok(None) };
         let scope = Scope { owner: inbound.client.name().into(), kind: KIND };
         let queue = self.enqueue(scope, identity);
-        let guard = Arc::clone(&queue.lock).lock_owned().await;
+        let guard = Arc::clone(&queue.place.lock).lock_owned().await;
         let found = queue.find(&mut share).await?;
         Ok(Some(Claim { found, _share: share, _guard: guard, queue }))
     }
 
     /// Joins the attempts at one request. A first attempt does not wait.
     fn enqueue(self: &Arc<SavedRuns>, scope: Scope, identity: Identity) -> Queue {
-        let key = (Arc::clone(&scope.owner), identity.name.clone());
+        let place = (Arc::clone(&scope.owner), identity.name.clone());
+        let key = place.clone();
         let mut locks = self.locks();
         let lock = match identity.attempt {
             Attempt::Any => Arc::clone(locks.entry(key).or_default()),
@@ -148,7 +173,51 @@ impl SavedRuns {
                 lock
             }
         };
-        Queue { runs: Arc::clone(self), scope, identity, lock }
+        let place = LockPlace { runs: Arc::clone(self), key: place, lock };
+        Queue { scope, identity, place }
+    }
+
+    /// Claims the run of a conversation that waits for approval, if there is one. Waits while another
+    /// request continues it. The share reserves memory for the run.
+    pub async fn claim_waiting(
+        self: &Arc<SavedRuns>,
+        client: &str,
+        conversation: &ConversationId,
+        mut share: Share,
+    ) -> Result<Option<WaitingClaim>, Fault> {
+        let key: (Arc<str>, String) = (client.into(), format!("waiting {conversation}"));
+        let lock = Arc::clone(self.locks().entry(key.clone()).or_default());
+        let place = LockPlace { runs: Arc::clone(self), key, lock: Arc::clone(&lock) };
+        let guard = lock.lock_owned().await;
+        let value = self.store.peek(&waiting(client), conversation.as_str()).await;
+        let Some(value) = value.map_err(|error| unavailable(&error))? else { return Ok(None) };
+        share.resize(weight(&value)).await?;
+        let found = Some(Record::read(&value).map_err(|error| unreadable(&error))?);
+        Ok(Some(WaitingClaim { found, _share: share, _guard: guard, _place: place }))
+    }
+
+    /// Saves the run of a conversation that waits for approval.
+    pub async fn save_waiting(
+        &self,
+        client: &str,
+        conversation: &ConversationId,
+        record: Record,
+    ) -> Result<(), Fault> {
+        let limits = Limits { lifetime: WAITING_AGE, bytes: MAX_BYTES, entries: MAX_RUNS };
+        let (name, value) = (conversation.as_str().to_owned(), record.write());
+        let entry = Entry { name, aliases: Vec::new(), value };
+        match self.store.commit(&waiting(client), entry, limits).await {
+            Ok(Outcome::Stored) => Ok(()),
+            Ok(Outcome::TooLarge) => Err(too_large()),
+            Err(error) => Err(unavailable(&error)),
+        }
+    }
+
+    /// Removes the run of a conversation, which has finished.
+    pub async fn remove_waiting(&self, client: &str, conversation: &ConversationId) {
+        if let Err(error) = self.store.remove(&waiting(client), conversation.as_str()).await {
+            tracing::warn!("a finished run cannot be removed: {error}");
+        }
     }
 
     fn locks(&self) -> MutexGuard<'_, Locks> {
@@ -171,7 +240,7 @@ impl Default for SavedRuns {
 impl Queue {
     /// Returns the run of an earlier attempt. A first attempt removes it.
     async fn find(&self, share: &mut Share) -> Result<Option<Record>, Fault> {
-        let (store, name) = (&self.runs.store, &self.identity.name);
+        let (store, name) = (&self.place.runs.store, &self.identity.name);
         if self.identity.attempt == Attempt::First {
             let removed = store.remove(&self.scope, name).await;
             return removed.map(|_| None).map_err(|error| unavailable(&error));
@@ -184,14 +253,13 @@ impl Queue {
     }
 }
 
-impl Drop for Queue {
+impl Drop for LockPlace {
     fn drop(&mut self) {
-        let key = (Arc::clone(&self.scope.owner), self.identity.name.clone());
         let mut locks = self.runs.locks();
-        let is_own = locks.get(&key).is_some_and(|lock| Arc::ptr_eq(lock, &self.lock));
+        let is_own = locks.get(&self.key).is_some_and(|lock| Arc::ptr_eq(lock, &self.lock));
         // The table and this value have one reference each; any further one is another attempt.
         if is_own && Arc::strong_count(&self.lock) <= 2 {
-            locks.remove(&key);
+            locks.remove(&self.key);
         }
     }
 }
@@ -204,7 +272,7 @@ impl Claim {
 
     /// Saves the run so far, and returns when it survives a kill of the process.
     pub async fn save(&self, record: Record) -> Result<(), Fault> {
-        let Queue { runs, scope, identity, .. } = &self.queue;
+        let Queue { scope, identity, place: LockPlace { runs, .. } } = &self.queue;
         let limits = Limits { lifetime: identity.window, bytes: MAX_BYTES, entries: MAX_RUNS };
         let (name, value) = (identity.name.clone(), record.write());
         match runs.store.commit(scope, Entry { name, aliases: Vec::new(), value }, limits).await {
@@ -213,6 +281,10 @@ impl Claim {
             Err(error) => Err(unavailable(&error)),
         }
     }
+}
+
+fn waiting(client: &str) -> Scope {
+    Scope { owner: client.into(), kind: WAITING }
 }
 
 fn other_body() -> Fault {

@@ -9,34 +9,35 @@
 //! A run that may be retried is saved after each reply of the model, before its calls are executed, and
 //! again after them. Its calls continue if the client disconnects, so that the next attempt knows their
 //! outcomes.
+//!
+//! A run with a call that needs approval is saved for its conversation, and the reply names the approval. The
+//! next request of the conversation continues it.
+
+mod suspend;
 
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use futures_util::Stream;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolwright::call::Answer;
 use toolwright::handle::HandleStore;
 use toolwright::model::{EventStream, Model};
 use toolwright::run::{Agent, Limits, Run, RunError, RunEvent, RunResult};
 use toolwright::{Caller, Effect, Toolbox};
 use toolwright_core::event::split::split;
-use toolwright_core::{Dialect, Event, Fault, FaultClass, Request, Response};
+use toolwright_core::{Body, Dialect, Event, Fault, FaultClass, Message, Part, Request, Response};
 
+use super::approvals::{self, ApprovalRecord, Approvals};
 use super::conversation::{ConversationId, Conversations};
 use super::effects::Effects;
 use super::pending_turns::PendingTurns;
-use super::run_view::RunView;
-use super::saved_runs::{Claim, Record, SavedRuns};
+use super::run_view::{GAP, RunView};
+use super::saved_runs::{Claim, Record, SavedRuns, WaitingClaim};
 use crate::telemetry::{RequestId, RunRecord};
-
-/// The outcome of a call that needs approval, for the model.
-const NO_APPROVER: &str = "This tool needs the approval of a person, who cannot be asked here, \
-                           and the operator has not allowed it.";
 
 /// Stores for runs of tools, which outlive a request.
 #[derive(Clone)]
@@ -49,6 +50,8 @@ pub struct RunStores {
     pub conversations: Arc<Conversations>,
     /// Values behind handles
     pub handles: Arc<dyn HandleStore>,
+    /// Calls that wait for approval
+    pub approvals: Arc<Approvals>,
 }
 
 /// The parts of a run for a client.
@@ -71,6 +74,10 @@ pub struct Job {
     pub stores: Arc<RunStores>,
     /// The claim on the saved run, if the request may be retried
     pub claim: Option<Claim>,
+    /// The claim on the run of the conversation that waits for approval
+    pub waiting: Option<WaitingClaim>,
+    /// The approvals that the run waits for, for the head of the reply
+    pub approval: Arc<OnceLock<String>>,
     /// The effects of its tools
     pub effects: Effects,
 }
@@ -81,7 +88,7 @@ pub struct ToolRun {
     view: RunView,
     run_record: RunRecord,
     stores: Arc<RunStores>,
-    client: Arc<str>,
+    caller: Caller,
     conversation: ConversationId,
     /// The number of messages in the request
     given: usize,
@@ -89,6 +96,20 @@ pub struct ToolRun {
     paid: u64,
     toolbox: Toolbox,
     claim: Option<Claim>,
+    _waiting: Option<WaitingClaim>,
+    /// Whether the run is saved for its conversation
+    is_saved: bool,
+    /// Whether calls have to be continued before the model is asked
+    has_open_calls: bool,
+    /// Whether the reply begins with what an earlier attempt produced
+    replays: bool,
+    /// Messages of the user since the run waited
+    later: Vec<Message>,
+    /// The approvals that the run waits for
+    pending: Vec<ApprovalRecord>,
+    /// The last response of the model in this request, with its text alone
+    last: Response,
+    approval: Arc<OnceLock<String>>,
     effects: Effects,
     _end: DropGuard,
 }
@@ -101,18 +122,22 @@ impl Job {
         {
             return Err(twice(&both.name));
         }
-        let found = self.claim.as_mut().and_then(|claim| claim.found.take());
+        let attempt = self.claim.as_mut().and_then(|claim| claim.found.take());
+        let replays = attempt.is_some();
+        let found = attempt.or_else(|| self.waiting.as_mut()?.found.take());
         if found.is_none() {
             self.stores.pending_turns.recall(&self.caller.id, &mut request, Instant::now());
         }
         let view = RunView::new(&request);
         let messages = std::mem::take(&mut request.messages);
         // The model is the client's alias; each candidate has its own name.
-        request.model = None;
+        let model = request.model.take();
         let toolbox = self.toolbox.with_journal(self.stores.saved.journal());
         let toolbox = toolbox.with_handles(Arc::clone(&self.stores.handles));
         let cancel = CancellationToken::new();
-        let client = Arc::clone(&self.caller.id);
+        let caller = self.caller.clone();
+        // A run that is continued has its own messages.
+        let mut later = if found.is_some() { messages.clone() } else { Vec::new() };
         let agent = Agent::new("gateway")
             .with_request(request)
             .with_tools(toolbox.clone())
@@ -130,17 +155,27 @@ impl Job {
         };
         let run = start.with_limits(self.limits).with_cancel(cancel.clone()).build();
         let run = run.map_err(failed)?;
+        later = approvals::after_notice(&later, run.waiting());
+        let has_open_calls = run.waiting().next().is_some();
         Ok(Box::new(ToolRun {
             paid: run.usage().total(),
             run,
             view,
             run_record: self.run_record,
+            has_open_calls,
             stores: self.stores,
-            client,
+            caller,
             conversation: self.conversation,
             given,
             toolbox,
             claim: self.claim,
+            is_saved: self.waiting.is_some(),
+            _waiting: self.waiting,
+            replays,
+            later,
+            pending: Vec::new(),
+            last: Response { id: Some(self.id.to_string()), model, ..Response::default() },
+            approval: self.approval,
             effects: self.effects,
             _end: cancel.drop_guard(),
         }))
@@ -150,12 +185,20 @@ impl Job {
 impl ToolRun {
     /// Runs to the end and returns the final response.
     pub async fn run_to_end(mut self: Box<Self>) -> Result<Response, Fault> {
+        self = self.continue_calls().await?;
         loop {
+            if !self.pending.is_empty() {
+                let mut reply = self.notice();
+                if let [_, .., Part { body: Body::Text(notice), .. }] = &mut *reply.parts {
+                    notice.insert_str(0, GAP);
+                }
+                return Ok(reply);
+            }
             match self.step().await? {
-                RunEvent::Answered(response) if response.calls().next().is_some() => {
+                Some(RunEvent::Answered(response)) if response.calls().next().is_some() => {
                     self = self.make_calls(&response).await?;
                 }
-                RunEvent::Finished(finished) => {
+                Some(RunEvent::Finished(finished)) => {
                     self.finished(&finished);
                     return Ok(self.view.final_response(*finished));
                 }
@@ -167,7 +210,8 @@ impl ToolRun {
     /// Returns the reply as a stream, after its first event. It begins with what an earlier attempt produced.
     pub async fn stream(mut self: Box<Self>) -> Result<EventStream, Fault> {
         let mut events = Vec::new();
-        for event in self.run.answers(self.given).into_iter().flat_map(split) {
+        let earlier = if self.replays { self.run.answers(self.given) } else { Vec::new() };
+        for event in earlier.into_iter().flat_map(split) {
             self.view.event(event, &mut events);
         }
         let effects = self.effects.clone();
@@ -183,16 +227,27 @@ impl ToolRun {
     /// Runs until there are events for the client. Returns itself if there may be more.
     async fn more(mut self: Box<Self>) -> (Option<Box<Self>>, Vec<Event>) {
         let mut events = Vec::new();
+        match self.continue_calls().await {
+            Ok(work) => self = work,
+            Err(fault) => return (None, vec![Event::Fault(fault)]),
+        }
         loop {
+            if !self.pending.is_empty() {
+                let mut notice = self.notice();
+                // The text of the model was streamed.
+                notice.parts.drain(..notice.parts.len() - 1);
+                self.view.add_reply(notice, &mut events);
+                return (None, events);
+            }
             match self.step().await {
-                Ok(RunEvent::Model(event)) => self.view.event(event, &mut events),
-                Ok(RunEvent::Answered(response)) if response.calls().next().is_some() => {
+                Ok(Some(RunEvent::Model(event))) => self.view.event(event, &mut events),
+                Ok(Some(RunEvent::Answered(response))) if response.calls().next().is_some() => {
                     match self.make_calls(&response).await {
                         Ok(work) => self = work,
                         Err(fault) => return (None, vec![Event::Fault(fault)]),
                     }
                 }
-                Ok(RunEvent::Finished(finished)) => {
+                Ok(Some(RunEvent::Finished(finished))) => {
                     self.finished(&finished);
                     self.view.end(*finished, &mut events);
                     return (None, events);
@@ -209,7 +264,7 @@ impl ToolRun {
     /// Executes the calls of a reply. If the run is saved, this is a task of its own, which continues if
     /// the client disconnects.
     async fn make_calls(mut self: Box<Self>, response: &Response) -> Result<Box<Self>, Fault> {
-        if self.claim.is_none() {
+        if self.claim.is_none() && !self.is_saved {
             return self.calls_done().await.map(|()| self);
         }
         if let Err(fault) = self.save().await
@@ -217,6 +272,20 @@ impl ToolRun {
         {
             return Err(fault);
         }
+        self.finish_calls().await
+    }
+
+    /// Continues the calls of a run that waited for approval, if it did.
+    async fn continue_calls(mut self: Box<Self>) -> Result<Box<Self>, Fault> {
+        if std::mem::replace(&mut self.has_open_calls, false) {
+            self.finish_calls().await
+        } else {
+            Ok(self)
+        }
+    }
+
+    /// Executes the open calls of a run that is saved, in a task of its own.
+    async fn finish_calls(mut self: Box<Self>) -> Result<Box<Self>, Fault> {
         let task = tokio::spawn(async move {
             let done = self.calls_done().await;
             // Outcomes that are not saved are in the journal.
@@ -229,41 +298,40 @@ impl ToolRun {
         })?
     }
 
-    /// Runs until all calls of a turn have outcomes.
+    /// Runs until all calls of a turn have outcomes, or wait for approval.
     async fn calls_done(&mut self) -> Result<(), Fault> {
-        while !matches!(self.step().await?, RunEvent::TurnDone { .. }) {}
+        while !matches!(self.step().await?, None | Some(RunEvent::TurnDone { .. })) {}
         Ok(())
     }
 
-    /// Returns and records the next event of the run. Approvals are refused, because no person can be asked.
-    async fn step(&mut self) -> Result<RunEvent, Fault> {
+    /// Returns and records the next event of the run; `None` if it waits for approval.
+    async fn step(&mut self) -> Result<Option<RunEvent>, Fault> {
         loop {
             if let Some(event) = self.run.next().await.map_err(failed)? {
                 self.note(&event);
-                if matches!(event, RunEvent::Finished(_)) {
-                    // If this fails, the last response is requested again on a retry.
-                    let _logged = self.save().await;
+                match event {
+                    RunEvent::TurnDone { .. } => {
+                        for message in self.later.drain(..) {
+                            self.run.add_message(message);
+                        }
+                    }
+                    RunEvent::Finished(_) => self.save_finished().await,
+                    _ => {}
                 }
-                return Ok(event);
+                return Ok(Some(event));
             }
-            let waiting: Vec<String> = self.run.waiting().map(|own| own.id.clone()).collect();
-            if waiting.is_empty() {
+            if self.run.waiting().next().is_none() {
                 // The run was finished before it was resumed.
                 let finished = self.run.finish().await.map_err(failed)?;
-                return Ok(RunEvent::Finished(Box::new(finished)));
+                return Ok(Some(RunEvent::Finished(Box::new(finished))));
             }
-            for id in waiting {
-                self.run.answer(&id, Answer::Reject(NO_APPROVER.to_owned())).map_err(failed)?;
+            self.pending = self.ask_for_approval().await?;
+            if !self.pending.is_empty() {
+                self.is_saved = true;
+                self.save().await?;
+                return Ok(None);
             }
         }
-    }
-
-    /// Saves the run so far, if it may be retried.
-    async fn save(&mut self) -> Result<(), Fault> {
-        let Some(claim) = &self.claim else { return Ok(()) };
-        let (digest, given) = (claim.digest().to_owned(), self.given);
-        let (upstream, effects) = (self.run_record.upstream(), self.effects.list());
-        claim.save(Record { digest, given, upstream, effects, run: self.run.save() }).await
     }
 
     fn has_effect(&self, tool: &str) -> bool {
@@ -271,9 +339,17 @@ impl ToolRun {
         handler.is_some_and(|handler| handler.settings().effect != Effect::None)
     }
 
-    fn note(&self, event: &RunEvent) {
+    fn note(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Answered(response) => {
+                let texts = response.parts.iter();
+                let texts = texts.filter(|part| matches!(part.body, Body::Text(_)));
+                self.last = Response {
+                    id: response.id.clone(),
+                    model: response.model.clone(),
+                    parts: texts.cloned().collect(),
+                    ..Response::default()
+                };
                 let own = response.calls().filter(|call| !self.view.shows(&call.name));
                 self.run_record
                     .add_reply(own.map(|call| call.name.clone()), response.usage.as_ref());
@@ -299,9 +375,9 @@ impl ToolRun {
             return;
         }
         let RunStores { conversations, pending_turns, .. } = &*self.stores;
-        conversations.remember(&self.client, &self.conversation, ids.clone());
+        conversations.remember(&self.caller.id, &self.conversation, ids.clone());
         if made.len() > 1 {
-            pending_turns.remember(&self.client, ids, made.to_vec(), Instant::now());
+            pending_turns.remember(&self.caller.id, ids, made.to_vec(), Instant::now());
         }
     }
 }

@@ -7,6 +7,7 @@ use http::{HeaderMap, Method};
 use toolwright_core::dialect::Dialect;
 use toolwright_core::percent;
 
+use super::approvals;
 use super::pattern::{Parameters, match_path};
 use crate::proxy::endpoint::{Endpoint, PathTarget, Purpose};
 use crate::proxy::models::{self, About};
@@ -71,6 +72,8 @@ pub enum ClientEndpoint {
     Metrics,
     /// The losses of an exchange
     Losses,
+    /// Calls that wait for approval
+    Approvals(approvals::Action),
 }
 
 /// An endpoint without authentication.
@@ -140,6 +143,9 @@ pub static ROUTES: &[HttpRoute] = {
         own("/openapi.json", Target::Public(PublicEndpoint::OpenApi)),
         own("/metrics", Target::Client(ClientEndpoint::Metrics)),
         own("/v1/losses/{id}", Target::Client(ClientEndpoint::Losses)),
+        approvals(Verb::Get, "/v1/approvals", approvals::Action::List),
+        approvals(Verb::Get, "/v1/approvals/{id}", approvals::Action::Show),
+        approvals(Verb::Post, "/v1/approvals/{id}", approvals::Action::Answer),
     ]
 };
 
@@ -180,6 +186,10 @@ const fn listing(
 const fn own(pattern: &'static str, target: Target) -> HttpRoute {
     let errors = ErrorForm::Dialect(Dialect::OpenaiChat);
     HttpRoute { verb: Verb::Get, pattern, bare: ROOT, prefixed: NONE, errors, target }
+}
+
+const fn approvals(verb: Verb, pattern: &'static str, action: approvals::Action) -> HttpRoute {
+    HttpRoute { verb, ..own(pattern, Target::Client(ClientEndpoint::Approvals(action))) }
 }
 
 /// A route that a path matched.

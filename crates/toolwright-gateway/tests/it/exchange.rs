@@ -1,5 +1,6 @@
 //! Exchanges through the running gateway, with upstreams that replay recordings.
 
+mod approvals;
 mod array;
 mod conversation;
 mod endpoints;

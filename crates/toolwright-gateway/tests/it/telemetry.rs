@@ -1,7 +1,7 @@
 //! Telemetry of exchanges, from their end to the ledger's file.
 
 mod gateway;
-mod openapi;
+pub mod openapi;
 #[cfg(feature = "otel")]
 mod otel;
 

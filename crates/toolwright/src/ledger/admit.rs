@@ -21,6 +21,7 @@ impl Data {
         match &mut entry {
             Entry::Call(call) => self.call(call),
             Entry::Exchange(exchange) => self.data(&mut exchange.data),
+            Entry::Approval(_) => {}
         }
         entry
     }

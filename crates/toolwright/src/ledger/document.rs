@@ -1,5 +1,6 @@
 //! The JSON form of an entry. The chain covers its text.
 
+mod approval;
 mod call;
 mod exchange;
 mod page;
@@ -11,7 +12,7 @@ use toolwright_core::json::{Line, Object};
 use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::origin::Origin;
 
-use super::{CallEntry, Entry, ExchangeEntry, Kind, time};
+use super::{ApprovalEntry, CallEntry, Entry, ExchangeEntry, Kind, time};
 use crate::session::Caller;
 use toolwright_core::document::{DocumentError, ObjectReader, text};
 
@@ -20,6 +21,7 @@ impl Entry {
     pub fn to_json(&self) -> Object {
         match self {
             Entry::Call(call) => call.to_json(),
+            Entry::Approval(answer) => answer.to_json(),
             Entry::Exchange(exchange) => {
                 let mut out = Object::new();
                 exchange.write(&mut out);
@@ -32,6 +34,7 @@ impl Entry {
     pub(super) fn text(&self) -> String {
         match self {
             Entry::Call(call) => call.to_json().compact(),
+            Entry::Approval(answer) => answer.to_json().compact(),
             // Exchanges are frequent, so their text is written without a tree.
             Entry::Exchange(exchange) => {
                 let mut line = Line::new();
@@ -50,7 +53,10 @@ impl Entry {
             Some(kind) if kind == Kind::Exchange.word() => {
                 ExchangeEntry::read(fields).map(Entry::from)
             }
-            Some(_) => Err(DocumentError::new(Kind::Exchange.word()).within("kind")),
+            Some(kind) if kind == Kind::Approval.word() => {
+                ApprovalEntry::read(fields).map(Entry::from)
+            }
+            Some(_) => Err(DocumentError::new("exchange or approval").within("kind")),
         }
     }
 }

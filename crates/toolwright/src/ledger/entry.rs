@@ -1,4 +1,4 @@
-//! Entries of a ledger: calls and exchanges.
+//! Entries of a ledger: calls, exchanges, and answers to approvals.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -19,6 +19,8 @@ pub enum Entry {
     Call(Box<CallEntry>),
     /// An exchange with a model
     Exchange(Box<ExchangeEntry>),
+    /// The answer of a person to a call that waited for approval
+    Approval(Box<ApprovalEntry>),
 }
 
 /// The kinds of entry.
@@ -29,6 +31,8 @@ pub enum Kind {
     Call,
     /// An exchange with a model
     Exchange,
+    /// The answer to a call that waited for approval
+    Approval,
 }
 
 /// The entry of a call.
@@ -62,6 +66,25 @@ pub struct CallEntry {
     pub data: Option<Json>,
 }
 
+/// The entry of the answer to a call that waited for approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalEntry {
+    /// Time of the answer
+    pub time: SystemTime,
+    /// The run of the call
+    pub run: Arc<str>,
+    /// Who answered
+    pub caller: Caller,
+    /// The id of the approval
+    pub approval: Arc<str>,
+    /// The tool
+    pub tool: Arc<str>,
+    /// The conversation of the call, if it belongs to one
+    pub conversation: Option<Arc<str>>,
+    /// Whether the call may run
+    pub approved: bool,
+}
+
 /// Where the result of a call comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -84,6 +107,7 @@ impl Entry {
         match self {
             Entry::Call(_) => Kind::Call,
             Entry::Exchange(_) => Kind::Exchange,
+            Entry::Approval(_) => Kind::Approval,
         }
     }
 
@@ -92,22 +116,25 @@ impl Entry {
         match self {
             Entry::Call(call) => call.time,
             Entry::Exchange(exchange) => exchange.time,
+            Entry::Approval(answer) => answer.time,
         }
     }
 
-    /// Returns the run of a call, or the request id of an exchange.
+    /// Returns the run of a call or of an approval, or the request id of an exchange.
     pub fn run(&self) -> &str {
         match self {
             Entry::Call(call) => &call.run,
             Entry::Exchange(exchange) => &exchange.run,
+            Entry::Approval(answer) => &answer.run,
         }
     }
 
-    /// Returns the caller.
+    /// Returns the caller; of an approval, who answered.
     pub fn caller(&self) -> &Caller {
         match self {
             Entry::Call(call) => &call.caller,
             Entry::Exchange(exchange) => &exchange.caller,
+            Entry::Approval(answer) => &answer.caller,
         }
     }
 
@@ -115,15 +142,23 @@ impl Entry {
     pub fn as_call(&self) -> Option<&CallEntry> {
         match self {
             Entry::Call(call) => Some(call),
-            Entry::Exchange(_) => None,
+            Entry::Exchange(_) | Entry::Approval(_) => None,
         }
     }
 
     /// Returns the exchange, if it is one.
     pub fn as_exchange(&self) -> Option<&ExchangeEntry> {
         match self {
-            Entry::Call(_) => None,
             Entry::Exchange(exchange) => Some(exchange),
+            Entry::Call(_) | Entry::Approval(_) => None,
+        }
+    }
+
+    /// Returns the answer to an approval, if it is one.
+    pub fn as_approval(&self) -> Option<&ApprovalEntry> {
+        match self {
+            Entry::Approval(answer) => Some(answer),
+            Entry::Call(_) | Entry::Exchange(_) => None,
         }
     }
 }
@@ -140,12 +175,19 @@ impl From<ExchangeEntry> for Entry {
     }
 }
 
+impl From<ApprovalEntry> for Entry {
+    fn from(answer: ApprovalEntry) -> Entry {
+        Entry::Approval(Box::new(answer))
+    }
+}
+
 impl Kind {
     /// Returns the name in documents and files.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Call => "call",
             Kind::Exchange => "exchange",
+            Kind::Approval => "approval",
         }
     }
 }

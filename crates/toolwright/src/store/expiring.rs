@@ -199,6 +199,43 @@ impl ExpiringStore {
         }
     }
 
+    /// Returns the values of a scope that have not expired, the least recently used first. Their
+    /// lifetime does not restart.
+    pub async fn values(&self, scope: &Scope) -> Result<Vec<Vec<u8>>, StoreError> {
+        match &self.0 {
+            Backend::Memory(memory) => Ok(memory.values(scope, now())),
+            Backend::File { writer, .. } => {
+                let (scope, now) = (scope.clone(), now());
+                writer.sender()?.ask(move |change| sqlite::values(change, &scope, now)).await
+            }
+        }
+    }
+
+    /// Replaces an entry by another of the same name, if its value is still `expected`. Returns
+    /// whether it was replaced, when that is committed.
+    pub async fn replace(
+        &self,
+        scope: &Scope,
+        expected: Vec<u8>,
+        entry: Entry,
+        limits: Limits,
+    ) -> Result<bool, StoreError> {
+        let now = now();
+        match &self.0 {
+            Backend::Memory(memory) => Ok(memory.replace(scope, &expected, entry, limits, now)),
+            Backend::File { writer, .. } => {
+                let scope = scope.clone();
+                let replace = move |change: &rusqlite::Transaction<'_>| {
+                    if sqlite::peek(change, &scope, &entry.name, now)?.as_ref() != Some(&expected) {
+                        return Ok(false);
+                    }
+                    sqlite::put(change, &scope, &entry, limits, now).map(|()| true)
+                };
+                writer.sender()?.ask(replace).await
+            }
+        }
+    }
+
     /// Removes an entry by its name, with its aliases. Returns whether it was there.
     pub async fn remove(&self, scope: &Scope, name: &str) -> Result<bool, StoreError> {
         match &self.0 {

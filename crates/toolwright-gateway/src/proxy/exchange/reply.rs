@@ -24,6 +24,9 @@ use crate::telemetry::losses;
 /// The header that names the upstream that answered, or was asked last.
 const UPSTREAM: HeaderName = HeaderName::from_static("toolwright-upstream");
 
+/// The header that names the approvals that a run waits for, separated by commas.
+const APPROVAL: HeaderName = HeaderName::from_static("toolwright-approval");
+
 impl Exchange {
     /// Replies with the upstream's bytes as they arrive.
     pub(super) fn untouched(mut self, incoming: Incoming) -> Reply {
@@ -137,6 +140,9 @@ impl Exchange {
         }
         if let Some(conversation) = self.conversation.as_ref().and_then(ConversationId::header) {
             headers.insert(conversation::HEADER, conversation);
+        }
+        if let Some(Ok(approval)) = self.approval.get().map(HeaderValue::try_from) {
+            headers.insert(APPROVAL, approval);
         }
         if let Some(lost) = losses::value(&record.request_report, &record.response_report) {
             headers.insert(losses::HEADER, lost);

@@ -15,7 +15,7 @@ use crate::proxy::fallback_model::FallbackModel;
 use crate::proxy::fault;
 use crate::proxy::prepare::{self, Translation};
 use crate::proxy::saved_runs::Claim;
-use crate::proxy::tool_run::{Job, ToolRun};
+use crate::proxy::tool_run::{Job, RunStores, ToolRun};
 use crate::proxy::translating::Source;
 use crate::telemetry::RunRecord;
 
@@ -72,11 +72,19 @@ impl Exchange {
         let (request, candidates) = (self.read()?, self.candidates()?);
         let asked = prepare::asked(&self.inbound, &request);
         let saved = claim.as_ref().and_then(|claim| claim.found.as_ref()?.conversation());
-        let conversation = match saved {
-            Some(saved) => saved,
+        let known = match saved {
+            Some(saved) => Some(saved),
             None => self.find_conversation(&request).await,
         };
+        let is_known = known.is_some();
+        let conversation = known.unwrap_or_else(|| ConversationId::begin(self.inbound.id));
         self.set_conversation(&conversation);
+        let waiting = if is_known {
+            let (client, share) = (self.inbound.client.name(), self.finalizer.share.beside());
+            self.stores.saved.claim_waiting(client, &conversation, share).await?
+        } else {
+            None
+        };
         let (inbound, keep) =
             (Arc::clone(&self.inbound), Arc::clone(self.finalizer.reasoning_cache()));
         let share = self.finalizer.share.beside();
@@ -90,19 +98,25 @@ impl Exchange {
             run_record: run_record.clone(),
             stores: Arc::clone(&self.stores),
             claim,
+            waiting,
+            approval: Arc::clone(&self.approval),
             effects: self.effects.clone(),
         };
         Ok((job.begin(request)?, asked))
     }
 
-    /// Returns the conversation of a request with tools. A request that continues none begins one.
-    async fn find_conversation(&mut self, request: &Request) -> ConversationId {
+    /// Returns the conversation that a request with tools continues.
+    async fn find_conversation(&mut self, request: &Request) -> Option<ConversationId> {
         let mut evidence = Evidence { named: self.conversation.take(), ..Evidence::default() };
         if evidence.named.is_none() {
-            let conversations = &self.stores.conversations;
+            let RunStores { conversations, approvals, .. } = &*self.stores;
             evidence.calls = conversations.find(&self.inbound.client, request).await;
+            if evidence.calls.is_none() {
+                let caller = self.inbound.client.caller();
+                evidence.approvals = approvals.conversation(&caller, &request.messages).await;
+            }
         }
-        evidence.decide().unwrap_or_else(|| ConversationId::begin(self.inbound.id))
+        evidence.decide()
     }
 
     /// Records the conversation of the exchange.

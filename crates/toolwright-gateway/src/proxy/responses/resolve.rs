@@ -41,7 +41,8 @@ impl ResponseStore {
             let Chain { contents, end, conversation } =
                 self.chain(&inbound.client, id, &mut share).await?;
             let named = inbound.conversation.take();
-            inbound.conversation = Evidence { named, previous: conversation, calls: None }.decide();
+            inbound.conversation =
+                Evidence { named, previous: conversation, ..Evidence::default() }.decide();
             let otherwise = fault::previous_not_found(id);
             match end {
                 End::Start => previous = None,

@@ -179,19 +179,19 @@ fn an_alias_brings_its_tools_to_every_dialect_whole() {
 }
 
 #[test]
-fn calls_with_effects_are_refused_unless_allowed() {
+fn calls_with_effects_wait_for_approval_unless_allowed() {
     let write = || [call(0, "call_w", "write_file", r#"{"path":"new.txt","content":"x"}"#)];
     for (allow, expected) in
-        [("", "needs the approval of a person"), ("allow = [\"write_file\"]\n", "new.txt")]
+        [("", "waits for the approval of a person"), ("allow = [\"write_file\"]\n", "Done.")]
     {
         let upstream = Upstream::start([whole("", &write()), whole("Done.", &[])]);
         let config = [&table("up", "openai-chat", &upstream), TOOLS, allow].concat();
         let gateway = Gateway::start(&config);
         let headers = [("toolwright-tools", "write_file")];
-        gateway.post(CHAT, &headers, question(false, "").as_bytes()).ok();
-        let outcomes = of_role(&upstream.last().json(), "tool");
-        let said = text_at(&outcomes[0], "/content");
+        let answer = gateway.post(CHAT, &headers, question(false, "").as_bytes()).ok();
+        let said = text_at(&answer.json(), "/choices/0/message/content");
         assert!(said.contains(expected), "{said}");
+        assert_eq!(gateway.file("new.txt").exists(), !allow.is_empty());
     }
 }
 

@@ -15,7 +15,7 @@ fn document() -> Json {
 }
 
 /// A schema of the document, with the schemas that it refers to.
-fn schema(name: &str) -> Check {
+pub fn schema(name: &str) -> Check {
     let mut schema = object! {"$ref": format!("#/components/schemas/{name}")};
     schema.push("components", document().get("components").unwrap().clone());
     Check::compile(&Json::Object(schema)).unwrap()

@@ -8,7 +8,9 @@ use crate::bounded::BoundedMap;
 
 /// Entries by their scope.
 #[derive(Debug, Default)]
-pub(super) struct Memory(Mutex<HashMap<Scope, Owned>>);
+pub(super) struct Memory(Mutex<Scopes>);
+
+type Scopes = HashMap<Scope, Owned>;
 
 /// The entries of one scope, by name and in the order of their last use. That is not the order in which
 /// they expire, because lifetimes differ.
@@ -33,7 +35,28 @@ impl Stored {
 
 impl Memory {
     pub(super) fn put(&self, scope: &Scope, entry: Entry, limits: Limits, now: i64) {
+        Memory::insert(&mut self.scopes(), scope, entry, limits, now);
+    }
+
+    pub(super) fn replace(
+        &self,
+        scope: &Scope,
+        expected: &[u8],
+        entry: Entry,
+        limits: Limits,
+        now: i64,
+    ) -> bool {
         let mut scopes = self.scopes();
+        let current = scopes.get(scope).and_then(|owned| owned.entries.get(&entry.name));
+        let current = current.filter(|stored| !stored.is_expired(now));
+        if current.is_none_or(|stored| stored.entry.value != expected) {
+            return false;
+        }
+        Memory::insert(&mut scopes, scope, entry, limits, now);
+        true
+    }
+
+    fn insert(scopes: &mut Scopes, scope: &Scope, entry: Entry, limits: Limits, now: i64) {
         scopes.retain(|_, owned| {
             owned.expire(now);
             !owned.entries.is_empty()
@@ -67,6 +90,15 @@ impl Memory {
         Some(stored.entry.value.clone())
     }
 
+    pub(super) fn values(&self, scope: &Scope, now: i64) -> Vec<Vec<u8>> {
+        let scopes = self.scopes();
+        let entries = scopes.get(scope).into_iter().flat_map(|owned| owned.entries.iter_latest());
+        let live = entries.filter(|((), _, stored)| !stored.is_expired(now));
+        let mut values: Vec<Vec<u8>> = live.map(|((), _, own)| own.entry.value.clone()).collect();
+        values.reverse();
+        values
+    }
+
     pub(super) fn recent(&self, kind: &str, bytes: usize, now: i64) -> Vec<(String, Vec<u8>)> {
         let scopes = self.scopes();
         let mut stored: Vec<(&Scope, &Stored)> = scopes
@@ -92,7 +124,7 @@ impl Memory {
         owned.remove(name) && !is_expired
     }
 
-    fn scopes(&self) -> MutexGuard<'_, HashMap<Scope, Owned>> {
+    fn scopes(&self) -> MutexGuard<'_, Scopes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

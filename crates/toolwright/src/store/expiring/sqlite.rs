@@ -177,6 +177,21 @@ fn content(change: &Connection, id: i64) -> rusqlite::Result<Option<Vec<u8>>> {
         .optional()
 }
 
+pub(super) fn values(
+    change: &Connection,
+    scope: &Scope,
+    now: i64,
+) -> rusqlite::Result<Vec<Vec<u8>>> {
+    change
+        .prepare_cached(
+            "SELECT content.value FROM entry JOIN content ON content.entry = entry.id
+             WHERE entry.owner = ?1 AND entry.kind = ?2 AND entry.expires > ?3
+             ORDER BY entry.expires - entry.lifetime, entry.id",
+        )?
+        .query_map(params![scope.owner, scope.kind, now], |row| row.get(0))?
+        .collect()
+}
+
 pub(super) fn recent(
     change: &Connection,
     kind: &str,

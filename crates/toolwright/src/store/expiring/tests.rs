@@ -205,3 +205,37 @@ fn the_recent_entries_of_a_kind_are_read_for_all_owners() {
         assert_eq!(recent(5).await, [of("bob", "two")], "the most recently used");
     });
 }
+
+#[test]
+fn the_values_of_a_scope_are_read_without_a_new_lifetime() {
+    both(async |store| {
+        let short = Limits { lifetime: Duration::from_millis(60), ..LIMITS };
+        put(store, "alice", entry("a", "one"), LIMITS);
+        put(store, "alice", entry("b", "two"), short);
+        put(store, "bob", entry("c", "three"), LIMITS);
+        let values = store.values(&scope("alice")).await.unwrap();
+        assert!(values.contains(&b"one".to_vec()) && values.iter().all(|value| value != b"three"));
+        while store.peek(&scope("alice"), "b").await.unwrap().is_some() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(store.values(&scope("alice")).await.unwrap(), [b"one".to_vec()]);
+        assert_eq!(get(store, "alice", "b").await, None);
+    });
+}
+
+#[test]
+fn an_entry_is_replaced_if_it_is_unchanged() {
+    both(async |store| {
+        put(store, "alice", entry("a", "one"), LIMITS);
+        let replace = async |expected: &str, value: &str| {
+            let expected = expected.as_bytes().to_vec();
+            store.replace(&scope("alice"), expected, entry("a", value), LIMITS).await.unwrap()
+        };
+        assert!(!replace("other", "two").await);
+        assert!(replace("one", "two").await);
+        assert!(!replace("one", "three").await);
+        assert_eq!(get(store, "alice", "a").await.as_deref(), Some("two"));
+        let (expected, limits) = (b"two".to_vec(), LIMITS);
+        assert!(!store.replace(&scope("bob"), expected, entry("a", "x"), limits).await.unwrap());
+    });
+}

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use toolwright::ledger::{Entry, ExchangeEntry, Kind, Ledger, MemoryLedger, Query, Tried};
+use toolwright::ledger::{
+    ApprovalEntry, Entry, ExchangeEntry, Kind, Ledger, MemoryLedger, Query, Tried,
+};
 use toolwright::{CallErrorKind, Json};
 use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::origin::Origin;
@@ -75,7 +77,7 @@ fn an_exchange_is_a_document_with_known_names() {
     let document = Entry::from(exchange(1)).to_json().compact();
     let expected = concat!(
         r#"{"kind":"exchange","time":"2026-11-15T05:15:00.250001Z","run":"req_1","#,
-        r#""caller":"user 1","tenant":"acme","dialect":"openai-chat","endpoint":"chat","#,
+        r#""caller":"user 1","tenant":"acme","conversation":"conv_1","dialect":"openai-chat","endpoint":"chat","#,
         r#""model":"fast","upstream":"claude","upstream_dialect":"anthropic","#,
         r#""answered":"claude-haiku-5","answer_id":"msg_1","stream":true,"untouched":false,"#,
         r#""status":200,"error":"overloaded","left":true,"#,
@@ -99,6 +101,7 @@ fn an_exchange_is_a_document_with_known_names() {
 fn an_exchange_is_read_back_from_its_document() {
     let mut least = exchange(2);
     (least.model, least.upstream, least.upstream_dialect) = (None, None, None);
+    least.conversation = None;
     (least.answered, least.answer_id, least.error) = (None, None, None);
     (least.attempts, least.ran, least.calls) = (Vec::new(), Vec::new(), Vec::new());
     (least.first_byte, least.usage, least.stop, least.data) = (None, None, None, None);
@@ -113,6 +116,30 @@ fn an_exchange_is_read_back_from_its_document() {
     for entry in entries {
         let document = Json::Object(Entry::from(entry.clone()).to_json());
         assert_eq!(Entry::from_json(&document), Ok(entry.into()));
+    }
+}
+
+#[test]
+fn the_answer_to_an_approval_is_read_back_from_its_document() {
+    for conversation in [None, Some("conv_1".into())] {
+        let answer = ApprovalEntry {
+            time: call(1).time,
+            run: "req_1".into(),
+            caller: call(1).caller,
+            approval: "apr_1".into(),
+            tool: "write_file".into(),
+            conversation,
+            approved: true,
+        };
+        let entry = Entry::from(answer.clone());
+        let document = Json::Object(entry.to_json());
+        assert_eq!(document.get("kind").and_then(Json::as_str), Some("approval"));
+        assert_eq!(Entry::from_json(&document).as_ref(), Ok(&entry));
+        assert_eq!((entry.as_approval(), entry.run()), (Some(&answer), "req_1"));
+        let ledger = MemoryLedger::new();
+        ledger.record(entry);
+        assert_eq!(ledger.entries(&Query::new().with_kind(Kind::Approval)).len(), 1);
+        ledger.verify().unwrap();
     }
 }
 

@@ -1,0 +1,194 @@
+//! `toolwright approvals`: shows and answers calls that wait for approval.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use tokio::runtime;
+use toolwright::Caller;
+use toolwright::ledger::{Ledger as _, SqliteLedger};
+use toolwright::store::ExpiringStore;
+use toolwright_core::Json;
+
+use super::exit::{self, Failure};
+use crate::gateway::STORE_FILE;
+use crate::proxy::approvals::{
+    ApprovalRecord, Approvals as Store, Decision, RecordedAnswer, Status, seconds, write_time,
+};
+use crate::telemetry::ledger::FILE;
+use crate::terminal::{self, Escaped};
+
+/// Maximum number of characters of arguments in a table.
+const SHOWN: usize = 60;
+
+/// Arguments of `approvals`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A call that needs approval waits in the gateway's data folder. After the answer, the client continues
+its conversation, and the call runs once, or the model reads the reason of the rejection. The command
+may run while the gateway runs.
+
+Examples:
+  toolwright approvals
+  toolwright approvals show apr_3f0c…
+  toolwright approvals approve apr_3f0c…
+  toolwright approvals reject apr_3f0c… --reason 'not on a Friday'")]
+pub(crate) struct Approvals {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Use the data folder of this gateway
+    #[arg(long, value_name = "FOLDER", default_value = ".toolwright", global = true)]
+    data: PathBuf,
+    /// Write JSON: one line for each approval
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the approvals that wait [default]
+    List(List),
+    /// Show one approval
+    Show(Shown),
+    /// Let a call run
+    Approve(Answered),
+    /// Do not let a call run
+    Reject(Answered),
+}
+
+#[derive(Debug, Default, Args)]
+struct List {
+    /// List answered and expired ones as well
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Debug, Args)]
+struct Shown {
+    /// The id of the approval
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+#[derive(Debug, Args)]
+struct Answered {
+    /// The id of the approval
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Give the model this reason
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Record this name [default: the user of this session]
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+}
+
+impl Approvals {
+    /// Shows or answers approvals.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(exit::io("runtime"))?.block_on(self.start())
+    }
+
+    async fn start(self) -> Result<(), Failure> {
+        let store = self.open()?;
+        match &self.action {
+            None => self.list(&store, &List::default()).await,
+            Some(Action::List(list)) => self.list(&store, list).await,
+            Some(Action::Show(shown)) => self.write(&find(&store, &shown.id).await?),
+            Some(Action::Approve(answered)) => {
+                self.answer(&store, answered, Decision::Approve).await
+            }
+            Some(Action::Reject(answered)) => self.answer(&store, answered, Decision::Reject).await,
+        }
+    }
+
+    fn open(&self) -> Result<Store, Failure> {
+        let path = self.data.join(STORE_FILE);
+        let hint = "name the folder of the gateway with --data";
+        if !path.exists() {
+            let what = format!("{}: there is no such file", path.display());
+            return Err(Failure::failed(what).with_hint(hint));
+        }
+        let store = ExpiringStore::open(path);
+        let store = store.map_err(|error| Failure::failed(error.to_string()).with_hint(hint))?;
+        Ok(Store::new(Arc::new(store)))
+    }
+
+    async fn list(&self, store: &Store, list: &List) -> Result<(), Failure> {
+        let mut found = store.all().await.map_err(failed)?;
+        let now = seconds();
+        found.retain(|own| list.all || own.status(now) == Status::Pending);
+        if self.json {
+            let lines = found.iter().map(|own| own.to_json().compact() + "\n");
+            return match lines.collect::<String>().as_str() {
+                "" => Ok(()),
+                lines => terminal::write(lines).map_err(exit::io("stdout")),
+            };
+        }
+        if found.is_empty() {
+            return terminal::write("no approval waits").map_err(exit::io("stdout"));
+        }
+        let rows: Vec<[String; 6]> = found.iter().map(|own| row(own, now)).collect();
+        let heading = ["ID", "STATUS", "CLIENT", "TOOL", "CREATED", "ARGUMENTS"];
+        terminal::table(&mut io::stdout().lock(), heading, &rows).map_err(exit::io("stdout"))
+    }
+
+    async fn answer(
+        &self,
+        store: &Store,
+        answered: &Answered,
+        decision: Decision,
+    ) -> Result<(), Failure> {
+        let found = find(store, &answered.id).await?;
+        let name = answered.name.clone().or_else(|| std::env::var("USER").ok());
+        let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned());
+        let answer = RecordedAnswer::now(decision, answered.reason.clone(), name.as_str());
+        let tenant = &found.caller.tenant;
+        let (record, is_new) = store.answer(tenant, &found.id, answer).await.map_err(failed)?;
+        let by = Caller::new(name.as_str()).with_tenant(Arc::clone(tenant));
+        if let Some(entry) = record.ledger_entry(by).filter(|_| is_new) {
+            let ledger = SqliteLedger::open(self.data.join(FILE)).map_err(failed)?;
+            ledger.record(entry.into());
+            ledger.flush().await.map_err(failed)?;
+        }
+        self.write(&record)
+    }
+
+    /// Writes one approval.
+    fn write(&self, record: &ApprovalRecord) -> Result<(), Failure> {
+        let document = Json::Object(record.to_json());
+        let text = if self.json { document.compact() } else { document.pretty() };
+        terminal::write(&text).map_err(exit::io("stdout"))
+    }
+}
+
+async fn find(store: &Store, id: &str) -> Result<ApprovalRecord, Failure> {
+    let found = store.all().await.map_err(failed)?.into_iter().find(|own| own.id == id);
+    found.ok_or_else(|| {
+        let hint = "`toolwright approvals` lists those that wait";
+        Failure::failed(format!("there is no approval '{}'", Escaped(id))).with_hint(hint)
+    })
+}
+
+fn row(own: &ApprovalRecord, now: u64) -> [String; 6] {
+    let arguments = own.arguments.compact();
+    let mut shown: String = arguments.chars().take(SHOWN).collect();
+    if shown.len() < arguments.len() {
+        shown.push('…');
+    }
+    let escaped = |text: &str| Escaped(text).to_string();
+    [
+        own.id.clone(),
+        own.status(now).word().to_owned(),
+        escaped(&own.caller.id),
+        escaped(&own.tool),
+        write_time(own.created),
+        escaped(&shown),
+    ]
+}
+
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::failed(error.to_string())
+}

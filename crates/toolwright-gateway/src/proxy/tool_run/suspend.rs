@@ -1,0 +1,74 @@
+//! Suspends a run: asks for the approval of its calls, saves it, and tells the client.
+
+use toolwright::call::Approval;
+use toolwright_core::response::Stop;
+use toolwright_core::{Fault, Part, Response, Usage};
+
+use super::{RunStores, ToolRun, failed};
+use crate::proxy::approvals::{self, ApprovalRecord};
+use crate::proxy::saved_runs::Record;
+
+impl ToolRun {
+    /// Passes the answers of persons to the run. If there is none, returns the approvals that it waits for.
+    pub(super) async fn ask_for_approval(&mut self) -> Result<Vec<ApprovalRecord>, Fault> {
+        let waiting: Vec<Approval> = self.run.waiting().cloned().collect();
+        let (mut pending, now) = (Vec::new(), approvals::seconds());
+        for call in &waiting {
+            let asked = self.stores.approvals.request(&self.caller, &self.conversation, call).await;
+            let asked = asked.map_err(|error| approvals::unavailable(&error))?;
+            match asked.outcome(now) {
+                Some(answer) => self.run.answer(&call.id, answer).map_err(failed)?,
+                None => pending.push(asked),
+            }
+        }
+        if pending.len() < waiting.len() {
+            pending.clear();
+        }
+        Ok(pending)
+    }
+
+    /// Returns the reply of a run that waits for approval: the last text of the model in this request, and
+    /// the approvals.
+    pub(super) fn notice(&mut self) -> Response {
+        self.run_record.use_reply_usage(self.paid);
+        let ids: Vec<&str> = self.pending.iter().map(|own| own.id.as_str()).collect();
+        // The head of a stream may have been sent already.
+        let _sent = self.approval.set(ids.join(", "));
+        let mut response = std::mem::take(&mut self.last);
+        response.parts.push(Part::text(approvals::notice(&self.pending)));
+        response.stop = Stop::default();
+        let usage = self.run.usage();
+        response.usage = (*usage != Usage::default()).then(|| usage.clone());
+        response
+    }
+
+    /// Saves the run so far, if it may be retried or waits for approval.
+    pub(super) async fn save(&mut self) -> Result<(), Fault> {
+        if self.claim.is_none() && !self.is_saved {
+            return Ok(());
+        }
+        let record = Record {
+            digest: self.claim.as_ref().map(|claim| claim.digest().to_owned()).unwrap_or_default(),
+            given: self.given,
+            upstream: self.run_record.upstream(),
+            effects: self.effects.list(),
+            run: self.run.save(),
+        };
+        if self.is_saved {
+            let RunStores { saved, .. } = &*self.stores;
+            saved.save_waiting(&self.caller.id, &self.conversation, record.clone()).await?;
+        }
+        match &self.claim {
+            Some(claim) => claim.save(record).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Saves the finished run for retries. If this fails, the last response is requested again on a retry.
+    pub(super) async fn save_finished(&mut self) {
+        if std::mem::replace(&mut self.is_saved, false) {
+            self.stores.saved.remove_waiting(&self.caller.id, &self.conversation).await;
+        }
+        let _logged = self.save().await;
+    }
+}

@@ -1,0 +1,318 @@
+//! Calls that wait for approval: the exchange ends with a notice, a person answers, and the conversation
+//! goes on.
+
+use std::process::Command;
+
+use toolwright_core::Json;
+use toolwright_gateway::key::KeyHash;
+
+use super::tools::{CHAT, TOOLS, call, of_role, question, streamed, whole};
+use crate::gateway::{Answer, Gateway, Upstream, at, items_at, table, text_at};
+
+const WANTED: (&str, &str) = ("toolwright-tools", "write_file, read_file");
+const APPROVE: &str = r#"{"answer":"approve"}"#;
+
+fn config(upstream: &Upstream) -> String {
+    [&table("up", "openai-chat", upstream), TOOLS].concat()
+}
+
+/// A turn of the model that writes a file.
+fn write() -> [String; 1] {
+    [call(0, "call_w", "write_file", r#"{"path":"新.txt","content":"x"}"#)]
+}
+
+/// Asks the model, which calls `write_file`, and returns the reply.
+fn ask(gateway: &Gateway, upstream: &Upstream, headers: &[(&str, &str)]) -> Answer {
+    upstream.then(whole("I will write it.", &write()));
+    let headers = [headers, &[WANTED]].concat();
+    gateway.post(CHAT, &headers, question(false, "").as_bytes()).ok()
+}
+
+fn id_of(answer: &Answer) -> String {
+    answer.header("toolwright-approval").expect("an approval").to_owned()
+}
+
+/// The next request of a client that keeps the history: the reply, and a word of the user.
+fn next_body(reply: &str, stream: bool) -> String {
+    let reply = Json::from(reply).compact();
+    format!(
+        r#"{{"model":"up/gpt-x","stream":{stream},"messages":[{{"role":"user","content":"What is here?"}},{{"role":"assistant","content":{reply}}},{{"role":"user","content":"继续"}}]}}"#
+    )
+}
+
+fn said(answer: &Answer) -> String {
+    text_at(&answer.json(), "/choices/0/message/content")
+}
+
+/// The gateway's command line, on the same data.
+fn approvals(gateway: &Gateway, arguments: &[&str]) -> (bool, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_toolwright"))
+        .arg("approvals")
+        .args(arguments)
+        .args(["--data", gateway.data().to_str().unwrap()])
+        .env("USER", "operator")
+        .output()
+        .unwrap();
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    (output.status.success(), text)
+}
+
+#[test]
+fn a_call_waits_for_approval_and_runs_once() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&config(&upstream));
+    let answer = ask(&gateway, &upstream, &[]);
+    let (id, notice) = (id_of(&answer), said(&answer));
+    assert!(notice.starts_with("I will write it.\n\nThis call waits"), "{notice}");
+    assert!(notice.contains(&id) && notice.contains(r#"write_file {"path":"新.txt""#), "{notice}");
+    assert_eq!(text_at(&answer.json(), "/choices/0/finish_reason"), "stop");
+    assert!(!gateway.file("新.txt").exists());
+
+    let listed = gateway.get("/v1/approvals", &[]).ok().json();
+    let pending = items_at(&listed, "/data");
+    assert_eq!(pending.len(), 1);
+    assert_eq!(text_at(&pending[0], "/id"), id);
+    assert_eq!(text_at(&pending[0], "/status"), "pending");
+    assert_eq!(text_at(&pending[0], "/arguments/path"), "新.txt");
+    let problems = crate::telemetry::openapi::schema("Approval").violations(&pending[0]);
+    assert!(problems.is_empty(), "{problems:?}");
+
+    // Without an answer nothing happens, and no model is asked.
+    let asked = upstream.received().len();
+    let again = gateway.post(CHAT, &[WANTED], next_body(&notice, false).as_bytes()).ok();
+    assert_eq!(id_of(&again), id);
+    assert_eq!(upstream.received().len(), asked);
+
+    // A restart in between changes nothing.
+    let gateway = gateway.restart(&config(&upstream));
+    let path = format!("/v1/approvals/{id}");
+    let answered = gateway.ask_json(&path, APPROVE).ok().json();
+    assert_eq!(text_at(&answered, "/status"), "approved");
+    assert_eq!(text_at(&answered, "/answer/by"), "open");
+    upstream.then(whole("Written.", &[]));
+    let done = gateway.post(CHAT, &[WANTED], next_body(&notice, false).as_bytes()).ok();
+    assert_eq!(said(&done), "Written.");
+    assert_eq!(done.header("toolwright-approval"), None);
+    assert_eq!(done.header("toolwright-conversation"), answer.header("toolwright-conversation"));
+    assert_eq!(std::fs::read_to_string(gateway.file("新.txt")).unwrap(), "x");
+    let request = upstream.last().json();
+    let outcome = text_at(&of_role(&request, "tool")[0], "/content");
+    assert!(outcome.contains("新.txt"), "{outcome}");
+    let users = of_role(&request, "user");
+    assert_eq!(
+        text_at(users.last().unwrap(), "/content"),
+        "继续",
+        "the model reads the new message"
+    );
+
+    // The run is over: the next request is a new one, and the file is not written again.
+    std::fs::remove_file(gateway.file("新.txt")).unwrap();
+    upstream.then(whole("Hello.", &[]));
+    let other = gateway.post(CHAT, &[WANTED], next_body(&notice, false).as_bytes()).ok();
+    assert_eq!(said(&other), "Hello.");
+    assert!(!gateway.file("新.txt").exists());
+    assert!(items_at(&gateway.get("/v1/approvals", &[]).ok().json(), "/data").is_empty());
+}
+
+#[test]
+fn a_rejection_reaches_the_model_and_answers_do_not_change() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&config(&upstream));
+    let conversation = [("toolwright-conversation", "thread-1")];
+    let answer = ask(&gateway, &upstream, &conversation);
+    let path = format!("/v1/approvals/{}", id_of(&answer));
+    for body in ["", "{}", r#"{"answer":"yes"}"#, r#"{"answer":"reject","reason":7}"#] {
+        assert_eq!(gateway.ask_json(&path, body).status, 400, "{body}");
+    }
+    let reject = r#"{"answer":"reject","reason":"Not on a Friday."}"#;
+    gateway.ask_json(&path, reject).ok();
+    gateway.ask_json(&path, reject).ok();
+    let conflict = gateway.ask_json(&path, APPROVE);
+    assert_eq!(conflict.status, 409, "{}", conflict.text());
+    assert!(conflict.text().contains("already rejected"), "{}", conflict.text());
+    // The header is enough; the history need not contain the notice.
+    upstream.then(whole("Then not.", &[]));
+    let headers = [&conversation[..], &[WANTED]].concat();
+    let done = gateway.post(CHAT, &headers, question(false, "").as_bytes()).ok();
+    assert_eq!(said(&done), "Then not.");
+    let outcome = text_at(&of_role(&upstream.last().json(), "tool")[0], "/content");
+    assert!(outcome.contains("Not on a Friday.") && outcome.contains("Nothing was done"));
+    assert!(!gateway.file("新.txt").exists());
+}
+
+#[test]
+fn a_stream_ends_with_the_notice_and_goes_on_as_a_stream() {
+    let upstream = Upstream::start([streamed("I will write it.", &write())]);
+    let gateway = Gateway::start(&config(&upstream));
+    let text = |answer: &Answer| -> String {
+        let events = answer.events();
+        let deltas = events.iter().map(|event| at(event, "/choices/0/delta/content"));
+        deltas.filter_map(|delta| delta.as_str().map(str::to_owned)).collect()
+    };
+    let answer = gateway.post(CHAT, &[WANTED], question(true, "").as_bytes()).ok();
+    let notice = text(&answer);
+    assert!(notice.starts_with("I will write it.\n\nThis call waits"), "{notice}");
+    assert!(answer.text().contains(r#""finish_reason":"stop""#));
+    assert_eq!(answer.text().matches("[DONE]").count(), 1);
+    let listed = gateway.get("/v1/approvals", &[]).ok().json();
+    let id = text_at(&listed, "/data/0/id");
+    assert!(notice.contains(&id), "{notice}");
+    gateway.ask_json(&format!("/v1/approvals/{id}"), APPROVE).ok();
+    upstream.then(streamed("Written.", &[]));
+    let done = gateway.post(CHAT, &[WANTED], next_body(&notice, true).as_bytes()).ok();
+    assert_eq!(text(&done), "Written.");
+    assert!(gateway.file("新.txt").exists());
+}
+
+#[test]
+fn a_chain_of_responses_and_a_repeated_request_continue_the_run() {
+    let upstream = Upstream::start([whole("", &write())]);
+    let gateway = Gateway::start(&config(&upstream));
+    let first = r#"{"model":"up/gpt-x","input":"Write it."}"#;
+    let answer = gateway.post("/v1/responses", &[WANTED], first.as_bytes()).ok();
+    let (id, response) = (id_of(&answer), text_at(&answer.json(), "/id"));
+    gateway.ask_json(&format!("/v1/approvals/{id}"), APPROVE).ok();
+    upstream.then(whole("Written.", &[]));
+    let next =
+        format!(r#"{{"model":"up/gpt-x","input":"go on","previous_response_id":"{response}"}}"#);
+    let done = gateway.post("/v1/responses", &[WANTED], next.as_bytes()).ok();
+    assert!(done.text().contains("Written."), "{}", done.text());
+    assert!(gateway.file("新.txt").exists());
+
+    std::fs::remove_file(gateway.file("新.txt")).unwrap();
+    let keyed = [WANTED, ("idempotency-key", "order-1")];
+    upstream.then(whole("", &write()));
+    let answer = gateway.post(CHAT, &keyed, question(false, "").as_bytes()).ok();
+    gateway.ask_json(&format!("/v1/approvals/{}", id_of(&answer)), APPROVE).ok();
+    upstream.then(whole("Written again.", &[]));
+    let done = gateway.post(CHAT, &keyed, question(false, "").as_bytes()).ok();
+    assert_eq!(said(&done), "Written again.");
+    assert!(gateway.file("新.txt").exists());
+    let asked = upstream.received().len();
+    assert_eq!(said(&gateway.post(CHAT, &keyed, question(false, "").as_bytes()).ok()), said(&done));
+    assert_eq!(upstream.received().len(), asked, "the finished run is replayed");
+}
+
+#[test]
+fn only_a_key_that_may_approve_answers_and_other_tenants_see_nothing() {
+    let upstream = Upstream::start([]);
+    let key = |name: &str, more: &str| {
+        let hash = KeyHash::of(&format!("key-{name}"));
+        format!("[keys.{name}]\nhash = \"{hash}\"\n{more}")
+    };
+    let keys = [
+        key("alice", "tenant = \"acme\"\n"),
+        key("boss", "tenant = \"acme\"\napprove = [\"write_*\"]\n"),
+        key("clerk", "tenant = \"acme\"\napprove = [\"git_*\"]\n"),
+        key("mallory", "approve = [\"*\"]\n"),
+    ];
+    let gateway = Gateway::start(&[config(&upstream), keys.concat()].concat());
+    let bearer = |name: &str| format!("Bearer key-{name}");
+    let alice = bearer("alice");
+    let answer = ask(&gateway, &upstream, &[("authorization", &alice)]);
+    let (id, notice) = (id_of(&answer), said(&answer));
+    let path = format!("/v1/approvals/{id}");
+    let post = |name: &str| {
+        gateway.post(&path, &[("authorization", &bearer(name))], APPROVE.as_bytes()).status
+    };
+    for (name, seen) in [("alice", 1), ("boss", 1), ("clerk", 0), ("mallory", 0)] {
+        let header = bearer(name);
+        let header = [("authorization", header.as_str())];
+        let listed = gateway.get("/v1/approvals", &header).ok().json();
+        assert_eq!(items_at(&listed, "/data").len(), seen, "{name}");
+        assert_eq!(gateway.get(&path, &header).status, if seen == 1 { 200 } else { 404 }, "{name}");
+    }
+    assert_eq!(gateway.get(&path, &[]).status, 401);
+    assert_eq!([post("alice"), post("clerk"), post("mallory")], [403, 404, 404]);
+    assert_eq!(post("boss"), 200);
+    // Another key of the tenant does not continue the run of alice, although it knows the text.
+    upstream.then(whole("No.", &[]));
+    let boss = bearer("boss");
+    let headers = [WANTED, ("authorization", boss.as_str())];
+    let other = gateway.post(CHAT, &headers, next_body(&notice, false).as_bytes()).ok();
+    assert_eq!(said(&other), "No.");
+    assert!(!gateway.file("新.txt").exists());
+    upstream.then(whole("Written.", &[]));
+    let headers = [WANTED, ("authorization", alice.as_str())];
+    let done = gateway.post(CHAT, &headers, next_body(&notice, false).as_bytes()).ok();
+    assert_eq!(said(&done), "Written.");
+    assert!(gateway.file("新.txt").exists());
+    let ledger = Command::new(env!("CARGO_BIN_EXE_toolwright"))
+        .args(["ledger", "show", "--kind", "approval", "--json"])
+        .args(["--data", gateway.data().to_str().unwrap()])
+        .output()
+        .unwrap();
+    let entry = Json::parse(String::from_utf8(ledger.stdout).unwrap().trim()).unwrap();
+    assert_eq!(text_at(&entry, "/caller"), "boss");
+    assert_eq!(text_at(&entry, "/approval"), id);
+    assert_eq!(at(&entry, "/approved"), Json::Bool(true));
+}
+
+#[test]
+fn pages_of_approvals_follow_each_other() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&config(&upstream));
+    let mut ids: Vec<String> = (0..3).map(|_| id_of(&ask(&gateway, &upstream, &[]))).collect();
+    let page = |query: &str| {
+        let listed = gateway.get(&format!("/v1/approvals{query}"), &[]).ok().json();
+        let data = items_at(&listed, "/data");
+        let ids: Vec<String> = data.iter().map(|own| text_at(own, "/id")).collect();
+        (ids, at(&listed, "/has_more") == Json::Bool(true))
+    };
+    let (mut found, more) = page("?limit=2");
+    assert!(found.len() == 2 && more);
+    let (rest, more) = page(&format!("?limit=2&after={}", found[1]));
+    assert!(rest.len() == 1 && !more);
+    found.extend(rest);
+    found.sort();
+    ids.sort();
+    assert_eq!(found, ids);
+    for query in ["?limit=0", "?limit=101", "?limit=x", "?after=apr_none"] {
+        assert_eq!(gateway.get(&format!("/v1/approvals{query}"), &[]).status, 400, "{query}");
+    }
+}
+
+#[test]
+fn the_command_line_lists_and_answers() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&config(&upstream));
+    assert_eq!(approvals(&gateway, &[]), (true, "no approval waits\n".to_owned()));
+    let answer = ask(&gateway, &upstream, &[]);
+    let (id, notice) = (id_of(&answer), said(&answer));
+    let (_, listed) = approvals(&gateway, &["list"]);
+    assert!(listed.starts_with("ID ") && listed.contains(&id) && listed.contains("新.txt"));
+    let (_, line) = approvals(&gateway, &["--json"]);
+    assert_eq!(text_at(&Json::parse(line.trim()).unwrap(), "/id"), id);
+    let (done, text) = approvals(&gateway, &["show", "apr_none"]);
+    assert!(!done && text.contains("there is no approval"), "{text}");
+    let (done, text) = approvals(&gateway, &["approve", &id]);
+    assert!(done && text.contains("\"by\": \"operator\""), "{text}");
+    let (done, text) = approvals(&gateway, &["reject", &id]);
+    assert!(!done && text.contains("already answered: approved"), "{text}");
+    upstream.then(whole("Written.", &[]));
+    let done = gateway.post(CHAT, &[WANTED], next_body(&notice, false).as_bytes()).ok();
+    assert_eq!(said(&done), "Written.");
+    assert!(gateway.file("新.txt").exists());
+    assert!(approvals(&gateway, &["list", "--all"]).1.contains("approved"));
+}
+
+#[test]
+fn a_failed_model_after_the_approved_call_does_not_repeat_it() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&config(&upstream));
+    let answer = ask(&gateway, &upstream, &[]);
+    let notice = said(&answer);
+    gateway.ask_json(&format!("/v1/approvals/{}", id_of(&answer)), APPROVE).ok();
+    upstream.then(crate::gateway::Reply::json(500, r#"{"error":{"message":"no"}}"#));
+    let failed = gateway.post(CHAT, &[WANTED], next_body(&notice, false).as_bytes());
+    assert_ne!(failed.status, 200);
+    assert!(gateway.file("新.txt").exists());
+    std::fs::remove_file(gateway.file("新.txt")).unwrap();
+    let gateway = gateway.crash(&config(&upstream));
+    upstream.then(whole("Written.", &[]));
+    let done = gateway.post(CHAT, &[WANTED], next_body(&notice, false).as_bytes()).ok();
+    assert_eq!(said(&done), "Written.");
+    assert!(!gateway.file("新.txt").exists(), "the call ran once");
+    let outcomes = of_role(&upstream.last().json(), "tool");
+    assert_eq!(outcomes.len(), 1);
+}
