@@ -1,10 +1,10 @@
-"""A conversation over several requests with unmodified SDKs: a handle, a call that waits for approval, and
-restarts of the gateway in between.
+"""A conversation over several requests with unmodified SDKs: a handle, a call that waits for
+approval, and restarts of the gateway in between.
 
-The upstream is a model by rules. It reads a table, passes its handle to another tool in the next request,
-writes a file, which needs approval, and answers with what it saw. The clients know nothing of the gateway:
-they append each reply to their history. Only the first restart needs the header of the conversation in a
-client without ids, because a handle alone does not identify it.
+The upstream is a model by rules. It reads a table, passes its handle to another tool in the next
+request, writes a file, which needs approval, and answers with what it saw. The clients append each
+reply to their history, or name the previous one. Where neither has an id, they send the header of
+the conversation.
 """
 
 import http.server
@@ -71,7 +71,8 @@ class Model:
 
 def _call(name, **arguments):
     function = {"name": name, "arguments": json.dumps(arguments)}
-    return {"content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+    call = {"id": "call_1", "type": "function", "function": function}
+    return {"content": None, "tool_calls": [call]}
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
