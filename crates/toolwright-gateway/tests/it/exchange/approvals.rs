@@ -29,7 +29,7 @@ fn ask(gateway: &Gateway, upstream: &Upstream, headers: &[(&str, &str)]) -> Answ
 }
 
 fn id_of(answer: &Answer) -> String {
-    answer.header("toolwright-approval").expect("an approval").to_owned()
+    answer.header("toolwright-approval").unwrap().to_owned()
 }
 
 /// The next request of a client that keeps the history: the reply, and a word of the user.
