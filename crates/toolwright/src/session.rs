@@ -1,5 +1,6 @@
 //! Data that the calls of one run share, and the scope of one call.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -135,4 +136,22 @@ pub struct Scope {
     pub deadline: Instant,
     /// Cancelled when the call is cancelled or times out; long-running tools should check it
     pub cancel: CancellationToken,
+    /// The running call, for [nested calls](Scope::call); the toolbox knows its type
+    pub(crate) active: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Scope {
+    /// Creates the scope of a first attempt at a call. A toolbox does this; use it to run a
+    /// [handler](crate::Handler::run) without one, where no other tools can be called.
+    pub fn new(
+        session: Session,
+        tool: impl Into<Arc<str>>,
+        call_id: impl Into<Arc<str>>,
+        key: impl Into<Arc<str>>,
+        deadline: Instant,
+    ) -> Scope {
+        let (tool, call_id, key) = (tool.into(), call_id.into(), key.into());
+        let cancel = session.cancel.child_token();
+        Scope { session, tool, call_id, key, attempt: 1, deadline, cancel, active: None }
+    }
 }

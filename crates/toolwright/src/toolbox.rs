@@ -12,7 +12,8 @@
 //! | build the content that the model sees | `outcome` |
 //! | record the call in the ledger | `audit` |
 //!
-//! `pipeline` takes one call through these steps, `batch` all calls of a turn.
+//! `pipeline` takes one call through these steps, `batch` all calls of a turn, `nested` those that a
+//! running tool makes.
 
 mod arguments;
 mod audit;
@@ -24,6 +25,7 @@ mod execute;
 mod item;
 mod job;
 mod lookup;
+mod nested;
 mod outcome;
 mod pipeline;
 mod retry;
@@ -89,6 +91,12 @@ use crate::session::{Caller, Session};
 /// blocks its thread cannot hold: define such a tool with [`Handler::blocking`].
 #[derive(Clone)]
 pub struct Toolbox {
+    /// Shared by clones and by running calls
+    parts: Arc<Parts>,
+}
+
+#[derive(Clone)]
+struct Parts {
     items: Arc<[Arc<Item>]>,
     names: Arc<HashMap<Arc<str>, usize>>,
     policy: Arc<Policy>,
@@ -118,23 +126,25 @@ impl Toolbox {
             }
             items.push(Arc::new(item));
         }
-        Ok(Toolbox { items: items.into(), names: Arc::new(names), ..Toolbox::default() })
+        let parts = Parts { items: items.into(), names: Arc::new(names), ..Parts::default() };
+        Ok(Toolbox { parts: Arc::new(parts) })
     }
 
     /// A toolbox with only the named tools. Policy, limits and stores are shared with this one.
     #[must_use]
     pub fn only<'n>(&self, wanted: impl IntoIterator<Item = &'n str>) -> Toolbox {
         let wanted: HashSet<&str> = wanted.into_iter().collect();
-        let kept = self.items.iter().filter(|item| wanted.contains(&*item.name));
+        let kept = self.parts.items.iter().filter(|item| wanted.contains(&*item.name));
         let items: Arc<[Arc<Item>]> = kept.cloned().collect();
         let names = items.iter().enumerate().map(|(at, item)| (item.name.clone(), at)).collect();
-        Toolbox { items, names: Arc::new(names), ..self.clone() }
+        let parts = Parts { items, names: Arc::new(names), ..(*self.parts).clone() };
+        Toolbox { parts: Arc::new(parts) }
     }
 
     /// Sets the policy that decides which caller may call which tool.
     #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Toolbox {
-        self.policy = Arc::new(policy);
+        self.parts_mut().policy = Arc::new(policy);
         self
     }
 
@@ -142,40 +152,40 @@ impl Toolbox {
     /// the process.
     #[must_use]
     pub fn with_journal(mut self, journal: SharedJournal) -> Toolbox {
-        self.journal = journal;
+        self.parts_mut().journal = journal;
         self
     }
 
     /// Sets the ledger that records every call.
     #[must_use]
     pub fn with_ledger(mut self, ledger: Arc<dyn Ledger>) -> Toolbox {
-        self.ledger = Some(ledger);
+        self.parts_mut().ledger = Some(ledger);
         self
     }
 
     /// Sets the store for results that exceed the budget of their tool. Arguments may then be handles.
     #[must_use]
     pub fn with_handles(mut self, handles: Arc<dyn HandleStore>) -> Toolbox {
-        self.handles = Some(handles);
+        self.parts_mut().handles = Some(handles);
         self
     }
 
     /// Limits the number of concurrent calls, of all tools together.
     #[must_use]
     pub fn with_concurrency(mut self, calls: usize) -> Toolbox {
-        self.limit = Limit::new(calls);
+        self.parts_mut().limit = Limit::new(calls);
         self
     }
 
     /// The names of the tools.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.items.iter().map(|item| &*item.name)
+        self.parts.items.iter().map(|item| &*item.name)
     }
 
     /// The definitions for a model, without hidden parameters. With a handle store, parameters that take
     /// data accept a handle as well.
     pub fn tools(&self) -> Vec<Tool> {
-        self.items.iter().map(|item| self.definition(item)).collect()
+        self.parts.items.iter().map(|item| self.definition(item)).collect()
     }
 
     /// The definitions of the tools that the policy allows a caller to call, at least with some
@@ -192,6 +202,7 @@ impl Toolbox {
     /// Checks that a context has every value that the tools need.
     pub fn check_context(&self, context: &Context) -> Result<(), Vec<MissingNeed>> {
         let missing: Vec<MissingNeed> = self
+            .parts
             .items
             .iter()
             .flat_map(|item| item.handler.needs().iter().map(move |need| (item, need)))
@@ -279,11 +290,11 @@ impl Toolbox {
     }
 
     pub(crate) fn item(&self, name: &str) -> Option<&Arc<Item>> {
-        self.names.get(name).and_then(|index| self.items.get(*index))
+        self.parts.names.get(name).and_then(|index| self.parts.items.get(*index))
     }
 
     fn definition(&self, item: &Item) -> Tool {
-        if self.handles.is_some() {
+        if self.parts.handles.is_some() {
             item.definition_with_handles.clone()
         } else {
             item.definition.clone()
@@ -292,43 +303,53 @@ impl Toolbox {
 
     /// The tools that the policy shows to a caller.
     pub(crate) fn visible<'t>(&'t self, caller: &'t Caller) -> impl Iterator<Item = &'t Arc<Item>> {
-        self.items.iter().filter(|item| self.policy.shows(&item.name, caller))
+        self.parts.items.iter().filter(|item| self.parts.policy.shows(&item.name, caller))
+    }
+
+    fn parts_mut(&mut self) -> &mut Parts {
+        Arc::make_mut(&mut self.parts)
     }
 
     pub(crate) fn policy(&self) -> &Policy {
-        &self.policy
+        &self.parts.policy
     }
 
     pub(crate) fn journal(&self) -> &SharedJournal {
-        &self.journal
+        &self.parts.journal
     }
 
     pub(crate) fn handles(&self) -> Option<&dyn HandleStore> {
-        self.handles.as_deref()
+        self.parts.handles.as_deref()
     }
 
     pub(crate) fn shared_handles(&self) -> Option<Arc<dyn HandleStore>> {
-        self.handles.clone()
+        self.parts.handles.clone()
     }
 
     pub(crate) fn ledger(&self) -> Option<&dyn Ledger> {
-        self.ledger.as_deref()
+        self.parts.ledger.as_deref()
     }
 
     pub(crate) fn limit(&self) -> &Limit {
-        &self.limit
+        &self.parts.limit
     }
 
     /// Whether the ledger records arguments and outcomes.
     pub(crate) fn wants_data(&self) -> bool {
-        self.ledger.as_ref().is_some_and(|ledger| ledger.wants_data())
+        self.parts.ledger.as_ref().is_some_and(|ledger| ledger.wants_data())
     }
 }
 
 impl Default for Toolbox {
     /// An empty toolbox.
     fn default() -> Toolbox {
-        Toolbox {
+        Toolbox { parts: Arc::default() }
+    }
+}
+
+impl Default for Parts {
+    fn default() -> Parts {
+        Parts {
             items: Arc::new([]),
             names: Arc::default(),
             policy: Arc::default(),
@@ -342,7 +363,7 @@ impl Default for Toolbox {
 
 impl fmt::Debug for Toolbox {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.items.iter().map(|item| item.name.as_ref()).collect();
+        let names: Vec<&str> = self.parts.items.iter().map(|item| item.name.as_ref()).collect();
         formatter.debug_struct("Toolbox").field("tools", &names).finish_non_exhaustive()
     }
 }

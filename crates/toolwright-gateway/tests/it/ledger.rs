@@ -34,6 +34,7 @@ fn call(caller: Caller) -> CallEntry {
         run: format!("run of {}", caller.id).into(),
         caller,
         call_id: "call_1".into(),
+        parent: None,
         tool: "read_csv".into(),
         key: None,
         error: None,

@@ -46,6 +46,8 @@ pub struct CallEntry {
     pub caller: Caller,
     /// The call's id
     pub call_id: Arc<str>,
+    /// The id of the call whose tool made this one, if a tool did
+    pub parent: Option<Arc<str>>,
     /// The name of the tool as the model wrote it
     pub tool: Arc<str>,
     /// The idempotency key, if it was computed

@@ -96,6 +96,7 @@ fn entry(ledger: &dyn Ledger, session: &Session, state: &CallState<'_>) -> CallE
         run: session.run.clone(),
         caller: session.caller.clone(),
         call_id: state.call_id.clone(),
+        parent: state.outer.as_ref().map(|outer| outer.call_id.clone()),
         tool: match &state.item {
             Some(item) => item.name.clone(),
             None => lookup::shortened(&state.call.name).into(),

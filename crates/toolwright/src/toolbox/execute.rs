@@ -28,7 +28,7 @@ pub(crate) async fn execute(job: Job) -> Execution {
     let settings = job.item.handler.settings();
     let (effect, limit) = (settings.effect, settings.deadline);
     let blocking = job.item.handler.is_blocking();
-    let attempts = job.attempts.clone();
+    let active = job.active.clone();
     let mut task = tokio::spawn(job.run());
     let mut guard = AbortGuard {
         cancel: cancel.clone(),
@@ -40,10 +40,10 @@ pub(crate) async fn execute(job: Job) -> Execution {
         ended = &mut task => {
             guard.ended = true;
             // Panics of the tool are caught within the task: the runtime shuts down, or this is a bug.
-            ended.unwrap_or_else(|_| Execution::failed(panicked(&tool, effect), &attempts))
+            ended.unwrap_or_else(|_| Execution::failed(panicked(&tool, effect), active.attempts()))
         }
-        () = cancel.cancelled() => Execution::failed(cancelled_midway(&tool, effect), &attempts),
-        () = sleep_until(deadline) => Execution::failed(timed_out(&tool, limit, effect), &attempts),
+        () = cancel.cancelled() => Execution::failed(cancelled_midway(&tool, effect), active.attempts()),
+        () = sleep_until(deadline) => Execution::failed(timed_out(&tool, limit, effect), active.attempts()),
     }
 }
 

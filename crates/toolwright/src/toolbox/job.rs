@@ -2,7 +2,6 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::FutureExt;
 use toolwright_core::json::Object;
@@ -12,6 +11,7 @@ use super::cache::Flight;
 use super::concurrency::Permit;
 use super::execute::panicked;
 use super::item::Item;
+use super::nested::ActiveCall;
 use super::{outcome, retry};
 use crate::call::journal::record::{self, Record};
 use crate::call::journal::{Begun, Intent, JournalError, SharedJournal};
@@ -31,8 +31,8 @@ pub(crate) struct Job {
     pub(crate) journal: SharedJournal,
     pub(crate) handles: Option<Arc<dyn HandleStore>>,
     pub(crate) flight: Option<Flight>,
-    /// Number of attempts so far, shared with the caller, who may stop waiting
-    pub(crate) attempts: Arc<AtomicU32>,
+    /// The running call, shared with the caller, who may stop waiting, and with the tool's scope
+    pub(crate) active: Arc<ActiveCall>,
     pub(crate) permits: [Permit; 2],
 }
 
@@ -68,8 +68,7 @@ impl Execution {
     }
 
     /// The tool was started and failed.
-    pub(crate) fn failed(error: CallError, attempts: &AtomicU32) -> Execution {
-        let attempts = attempts.load(Ordering::Relaxed);
+    pub(crate) fn failed(error: CallError, attempts: u32) -> Execution {
         Execution { attempts, ..Execution::of(ResultSource::Executed, Some(error)) }
     }
 
@@ -99,7 +98,7 @@ impl Job {
         }
         let ended = self.try_all(earlier).await;
         let mut execution = self.conclude(ended).await;
-        execution.attempts = self.attempts.load(Ordering::Relaxed);
+        execution.attempts = self.active.attempts();
         if let Some(journal) = &journal {
             execution.unrecorded = self.end(journal, &execution).await.err();
         }
@@ -167,7 +166,7 @@ impl Job {
                 let error = ToolError::new("the call was cancelled before it started").retryable();
                 return Err(Failure::Failed(error));
             }
-            self.attempts.store(attempt, Ordering::Relaxed);
+            self.active.start_attempt(attempt);
             let mut scope = self.scope.clone();
             scope.attempt = earlier.saturating_add(attempt);
             let arguments = if attempt > retries {

@@ -15,6 +15,7 @@ use toolwright_core::{Call, Outcome};
 use super::cache::{self, Lookup};
 use super::item::Item;
 use super::job::{Execution, Job};
+use super::nested::{ActiveCall, Outer};
 use super::{Toolbox, arguments, audit, concurrency, execute, lookup, outcome};
 use crate::call::key::{self, CallKeys, CallPosition};
 use crate::call::{Approval, CallResult, CallStatus, Completeness, Verdict, approval, canonical};
@@ -35,6 +36,8 @@ pub(crate) struct CallState<'c> {
     pub(crate) call: &'c Call,
     pub(crate) position: CallPosition,
     pub(crate) completeness: Completeness,
+    /// The call that makes this one, if a tool does
+    pub(crate) outer: Option<Outer>,
     /// The internal id, unique in the turn
     pub(crate) call_id: Arc<str>,
     pub(crate) time: SystemTime,
@@ -70,6 +73,7 @@ pub(crate) async fn prepare<'c>(
         call,
         position,
         completeness,
+        outer: None,
         call_id: position.id(session, call),
         time: SystemTime::now(),
         start: Instant::now(),
@@ -151,8 +155,12 @@ async fn run(
 ) -> Execution {
     let RunnableCall { item, checked, canonical, keys: CallKeys { key, unversioned }, .. } =
         runnable;
-    let deadline = end(state.start, item.handler.settings().deadline);
-    let scope = scope(session, item.name.clone(), state.call_id.clone(), key, deadline);
+    let mut deadline = end(state.start, item.handler.settings().deadline);
+    if let Some(outer) = &state.outer {
+        deadline = deadline.min(outer.deadline);
+    }
+    let mut scope =
+        Scope::new(session.clone(), item.name.clone(), state.call_id.clone(), key, deadline);
     let mut flight = None;
     if let Some(cache) = &item.cache {
         match cache.find(cache::key(&item.handler, session, &canonical), &scope).await {
@@ -167,10 +175,11 @@ async fn run(
             Err(error) => return Execution::refused(error),
         }
     }
-    match acquire(toolbox, &item, &scope).await {
+    match acquire(toolbox, &item, &scope, state.outer.is_some()).await {
         Ok(permits) => {
             let (journal, handles) = (toolbox.journal().clone(), toolbox.shared_handles());
-            let attempts = Arc::default();
+            let active = ActiveCall::new(toolbox, &item, session, state.outer.as_ref());
+            scope.active = Some(active.clone());
             let mut arguments = checked.into_arguments();
             arguments::fill(&item.handler.settings().fills, session, &mut arguments);
             let job = Job {
@@ -181,7 +190,7 @@ async fn run(
                 journal,
                 handles,
                 flight,
-                attempts,
+                active,
                 permits,
             };
             execute::execute(job).await
@@ -191,16 +200,20 @@ async fn run(
 }
 
 /// Waits until the ledger has capacity, then for a permit of the tool, then for one of the toolbox: a
-/// call that waits for its tool does not block the other tools.
+/// call that waits for its tool does not block the other tools. A nested call runs under the toolbox
+/// permit of its outer call.
 async fn acquire(
     toolbox: &Toolbox,
     item: &Item,
     scope: &Scope,
+    is_nested: bool,
 ) -> Result<[concurrency::Permit; 2], CallError> {
     if let Some(backpressure) = toolbox.ledger().and_then(Ledger::backpressure) {
         concurrency::wait(backpressure, scope).await?;
     }
-    Ok([item.limit.acquire(scope).await?, toolbox.limit().acquire(scope).await?])
+    let unlimited = concurrency::Limit::default();
+    let limit = if is_nested { &unlimited } else { toolbox.limit() };
+    Ok([item.limit.acquire(scope).await?, limit.acquire(scope).await?])
 }
 
 /// Ends a call without running its tool.
@@ -288,16 +301,4 @@ fn check_needs(handler: &Handler, session: &Session) -> Result<(), CallError> {
         handler.tool().name
     );
     Err(CallError::new(CallErrorKind::MissingContext, text))
-}
-
-/// Builds the scope that the tool receives.
-fn scope(
-    session: &Session,
-    tool: Arc<str>,
-    call_id: Arc<str>,
-    key: Arc<str>,
-    deadline: Instant,
-) -> Scope {
-    let cancel = session.cancel.child_token();
-    Scope { session: session.clone(), tool, call_id, key, attempt: 1, deadline, cancel }
 }

@@ -9,6 +9,7 @@ mod execute;
 mod fill;
 mod find;
 mod limit;
+mod nested;
 mod note;
 mod outcome;
 mod output;

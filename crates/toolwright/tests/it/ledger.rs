@@ -27,6 +27,7 @@ fn call(number: u64) -> CallEntry {
         run: format!("run {}", number % 2).into(),
         caller: Caller::new(format!("user {}", number % 3)).with_tenant("acme"),
         call_id: format!("call_{number}").into(),
+        parent: None,
         tool: format!("tool_{}", number % 5).into(),
         key: Some("0123abcd".into()),
         error: None,

@@ -8,22 +8,14 @@ mod schema;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use toolwright::handler::ToolResult;
 use toolwright::output::Content;
 use toolwright::{Context, Handler, Json, Scope, Session};
 
 /// A call with a context.
 fn scope(context: Context) -> Scope {
-    Scope {
-        session: Session::new("run").with_context(context),
-        tool: "tool".into(),
-        call_id: "call_1".into(),
-        key: "key".into(),
-        attempt: 1,
-        deadline: Instant::now() + Duration::from_mins(1),
-        cancel: CancellationToken::new(),
-    }
+    let deadline = Instant::now() + Duration::from_mins(1);
+    Scope::new(Session::new("run").with_context(context), "tool", "call_1", "key", deadline)
 }
 
 /// Runs a tool directly, with arguments that count as validated.

@@ -28,6 +28,7 @@ impl CallEntry {
             "call_id": &*self.call_id,
             "tool": &*self.tool,
         };
+        out.insert_some("parent", self.parent.as_deref());
         out.insert_some("key", self.key.as_deref());
         out.push("outcome", self.outcome());
         out.insert_some("error", self.error.map(CallErrorKind::as_str));
@@ -46,6 +47,7 @@ impl CallEntry {
             run: fields.text("run")?.into(),
             caller: read_caller(fields)?,
             call_id: fields.text("call_id")?.into(),
+            parent: fields.owned("parent")?,
             tool: fields.text("tool")?.into(),
             key: fields.owned("key")?,
             error: fields.optional_word("error", "a kind of error", CallErrorKind::from_name)?,
