@@ -132,5 +132,6 @@ kinds! {
     Cancelled "cancelled" "The run was cancelled"
     Busy "busy" "Too many calls are running"
     Uncertain "uncertain" "An earlier attempt may have had its effect; it was not repeated"
+    Unavailable "unavailable" "The source of the tool cannot be reached, or defines the tool incorrectly"
     Unrecorded "unrecorded" "The journal could not be written, so nothing was done"
 }

@@ -24,11 +24,14 @@ mod error;
 mod execute;
 mod item;
 mod job;
+mod listing;
 mod lookup;
 mod nested;
 mod outcome;
 mod pipeline;
 mod retry;
+mod source;
+mod sources;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -40,13 +43,15 @@ use toolwright_core::{Arguments, Call, Tool, ToolKind};
 use concurrency::Limit;
 pub use error::{MissingNeed, ToolboxError};
 use item::Item;
+pub use source::{SourceError, SourceFuture, SourceProblem, SourceReport, ToolPage, ToolSource};
+use sources::Sources;
 
 use crate::call::journal::{MemoryJournal, SharedJournal};
 use crate::call::key::CallPosition;
 use crate::call::{Answer, Approval, CallStatus, Completeness, Policy, approval};
 use crate::context::Context;
 use crate::error::CallError;
-use crate::handle::HandleStore;
+use crate::handle::{self, HandleStore};
 use crate::handler::Handler;
 use crate::ledger::Ledger;
 use crate::session::{Caller, Session};
@@ -99,6 +104,9 @@ pub struct Toolbox {
 struct Parts {
     items: Arc<[Arc<Item>]>,
     names: Arc<HashMap<Arc<str>, usize>>,
+    sources: Option<Arc<Sources>>,
+    /// The tools of the sources that may be used; all if absent
+    allowed: Option<Arc<HashSet<Arc<str>>>>,
     policy: Arc<Policy>,
     journal: SharedJournal,
     handles: Option<Arc<dyn HandleStore>>,
@@ -130,14 +138,19 @@ impl Toolbox {
         Ok(Toolbox { parts: Arc::new(parts) })
     }
 
-    /// A toolbox with only the named tools. Policy, limits and stores are shared with this one.
+    /// A toolbox with only the named tools. Policy, limits, stores and sources are shared with this one. A
+    /// name that no source lists yet is allowed.
     #[must_use]
     pub fn only<'n>(&self, wanted: impl IntoIterator<Item = &'n str>) -> Toolbox {
         let wanted: HashSet<&str> = wanted.into_iter().collect();
         let kept = self.parts.items.iter().filter(|item| wanted.contains(&*item.name));
         let items: Arc<[Arc<Item>]> = kept.cloned().collect();
         let names = items.iter().enumerate().map(|(at, item)| (item.name.clone(), at)).collect();
-        let parts = Parts { items, names: Arc::new(names), ..(*self.parts).clone() };
+        let allowed = self.parts.sources.is_some().then(|| {
+            let wanted = wanted.iter().filter(|name| self.allows(name));
+            Arc::new(wanted.map(|name| Arc::from(*name)).collect())
+        });
+        let parts = Parts { items, names: Arc::new(names), allowed, ..(*self.parts).clone() };
         Toolbox { parts: Arc::new(parts) }
     }
 
@@ -177,26 +190,66 @@ impl Toolbox {
         self
     }
 
-    /// The names of the tools.
+    /// The names of the tools, without those of sources.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.items.iter().map(|item| &*item.name)
+    }
+
+    /// The names of all tools, including those that sources list.
+    pub fn all_names(&self) -> Vec<Arc<str>> {
+        let mut names: Vec<_> = self.parts.items.iter().map(|item| item.name.clone()).collect();
+        self.each_listed(|listed| names.push(listed.name.clone()));
+        names
     }
 
     /// The definitions for a model, without hidden parameters. With a handle store, parameters that take
     /// data accept a handle as well.
     pub fn tools(&self) -> Vec<Tool> {
-        self.parts.items.iter().map(|item| self.definition(item)).collect()
+        self.definitions(|_| true)
     }
 
     /// The definitions of the tools that the policy allows a caller to call, at least with some
     /// arguments.
     pub fn tools_for(&self, caller: &Caller) -> Vec<Tool> {
-        self.visible(caller).map(|item| self.definition(item)).collect()
+        self.definitions(|name| self.parts.policy.shows(name, caller))
     }
 
-    /// The handler of a tool.
+    fn definitions(&self, is_shown: impl Fn(&str) -> bool) -> Vec<Tool> {
+        let fixed = self.parts.items.iter().filter(|item| is_shown(&item.name));
+        let mut tools: Vec<Tool> = fixed.map(|item| self.definition(item)).collect();
+        self.each_listed(|listed| {
+            if is_shown(&listed.name) {
+                let mut tool = (*listed.tool).clone();
+                if let (Some(_), ToolKind::Function(Some(schema))) =
+                    (&self.parts.handles, &mut tool.kind)
+                {
+                    *schema = handle::admit(schema);
+                }
+                tools.push(tool);
+            }
+        });
+        tools
+    }
+
+    /// The handler of a tool that no source provides; see [`resolve`](Toolbox::resolve).
     pub fn handler(&self, name: &str) -> Option<&Handler> {
         self.item(name).map(|item| &item.handler)
+    }
+
+    /// The handler of a tool, from a source if necessary. The error is that of a call of the tool: there is
+    /// no such tool, or its source failed.
+    pub async fn resolve(&self, name: &str) -> Result<Handler, CallError> {
+        match self.find(name).await? {
+            Some(item) => Ok(item.handler.clone()),
+            None => Err(self.unknown(name, None)),
+        }
+    }
+
+    /// Whether there is a tool of this name, or a source lists one.
+    pub fn contains(&self, name: &str) -> bool {
+        let is_listed =
+            |sources: &Arc<Sources>| self.allows(name) && sources.snapshot().get(name).is_some();
+        self.parts.names.contains_key(name) || self.parts.sources.as_ref().is_some_and(is_listed)
     }
 
     /// Checks that a context has every value that the tools need.
@@ -217,14 +270,14 @@ impl Toolbox {
     /// there is no such tool.
     ///
     /// A call of a session [with exact arguments](Session::with_exact_arguments) checks in the same way.
-    pub fn check_arguments(
+    pub async fn check_arguments(
         &self,
         tool: &str,
         arguments: &Arguments,
     ) -> Result<ResolvedArguments, CallError> {
-        match self.item(tool) {
+        match self.find(tool).await? {
             Some(item) => Ok(item.parameters.resolve_exact(parse_exact(arguments))),
-            None => Err(lookup::unknown(tool, &self.names().collect::<Vec<_>>())),
+            None => Err(self.unknown(tool, None)),
         }
     }
 
@@ -301,11 +354,6 @@ impl Toolbox {
         }
     }
 
-    /// The tools that the policy shows to a caller.
-    pub(crate) fn visible<'t>(&'t self, caller: &'t Caller) -> impl Iterator<Item = &'t Arc<Item>> {
-        self.parts.items.iter().filter(|item| self.parts.policy.shows(&item.name, caller))
-    }
-
     fn parts_mut(&mut self) -> &mut Parts {
         Arc::make_mut(&mut self.parts)
     }
@@ -352,6 +400,8 @@ impl Default for Parts {
         Parts {
             items: Arc::new([]),
             names: Arc::default(),
+            sources: None,
+            allowed: None,
             policy: Arc::default(),
             journal: SharedJournal::new(MemoryJournal::new()),
             handles: None,

@@ -81,7 +81,7 @@ impl Agent {
     /// Whether a call is for a tool of the client.
     pub(super) fn is_for_client(&self, call: &Call) -> bool {
         self.request.tools.iter().any(|tool| tool.name == call.name)
-            && self.toolbox.handler(&call.name).is_none()
+            && !self.toolbox.contains(&call.name)
     }
 
     /// The name.

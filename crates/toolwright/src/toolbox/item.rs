@@ -13,6 +13,7 @@ use crate::handler::{Handler, ToolDigest};
 use crate::settings::Effect;
 
 /// A tool of a toolbox.
+#[derive(Clone)]
 pub(crate) struct Item {
     pub(crate) name: Arc<str>,
     pub(crate) handler: Handler,
@@ -21,7 +22,7 @@ pub(crate) struct Item {
     pub(crate) definition: Tool,
     /// The definition for the model if arguments may be handles
     pub(crate) definition_with_handles: Tool,
-    pub(crate) parameters: Parameters,
+    pub(crate) parameters: Arc<Parameters>,
     /// The cache, for a tool without effects that has one
     pub(crate) cache: Option<Arc<Cache>>,
     pub(crate) limit: Limit,
@@ -30,7 +31,7 @@ pub(crate) struct Item {
 impl Item {
     pub(crate) fn new(handler: Handler) -> Result<Item, SchemaError> {
         let settings = handler.settings();
-        let parameters = Parameters::compile(handler.tool(), &settings.hidden)?;
+        let parameters = Arc::new(Parameters::compile(handler.tool(), &settings.hidden)?);
         let cache = match (settings.cache, settings.effect) {
             (Some(lifetime), Effect::None) => Some(Cache::new(lifetime)),
             _ => None,
@@ -56,5 +57,14 @@ impl Item {
             cache,
             limit,
         })
+    }
+
+    /// The same tool with another function, such as one with a new connection; none if the tool has changed.
+    /// It shares the limit and the cache of this one.
+    pub(crate) fn renewed(&self, handler: &Handler) -> Option<Item> {
+        let (own, new) = (self.handler.settings(), handler.settings());
+        let is_same = self.digest == handler.digest()
+            && (own.cache, own.concurrency) == (new.cache, new.concurrency);
+        is_same.then(|| Item { handler: handler.clone(), ..self.clone() })
     }
 }

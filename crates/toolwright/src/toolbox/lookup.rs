@@ -9,20 +9,66 @@ const MAX_SUGGESTIONS: usize = 3;
 /// Maximum number of names that are listed if none is similar.
 const MAX_LISTED: usize = 20;
 
-/// The error of a call whose tool does not exist. Suggests only tools that the caller may see.
-pub(crate) fn unknown(name: &str, visible: &[&str]) -> CallError {
-    let suggestions = suggestions(name, visible);
+/// Maximum number of names that are compared; of the names after these, only the plausible ones are.
+const MAX_COMPARED: usize = 1000;
+
+/// The names that an error about an unknown tool may mention. Its size is bounded, whatever the number of
+/// tools.
+pub(crate) struct Names<'n> {
+    unknown: &'n str,
+    seen: usize,
+    /// The first ones
+    listed: Vec<String>,
+    has_more: bool,
+    /// Those that may be similar
+    candidates: Vec<String>,
+}
+
+impl<'n> Names<'n> {
+    pub(crate) fn new(unknown: &'n str) -> Names<'n> {
+        Names { unknown, seen: 0, listed: Vec::new(), has_more: false, candidates: Vec::new() }
+    }
+
+    /// Adds a name, if the caller may see it.
+    pub(crate) fn add(&mut self, name: &str, is_visible: impl Fn(&str) -> bool) {
+        self.seen += 1;
+        let is_early = self.seen <= MAX_COMPARED;
+        let is_candidate = is_early
+            || (self.candidates.len() < 2 * MAX_COMPARED && is_plausible(self.unknown, name));
+        if (!is_candidate && self.has_more) || !is_visible(name) {
+            return;
+        }
+        if self.listed.len() < MAX_LISTED {
+            self.listed.push(name.to_owned());
+        } else {
+            self.has_more = true;
+        }
+        if is_candidate {
+            self.candidates.push(name.to_owned());
+        }
+    }
+}
+
+/// Whether a name may be similar to another: it starts with the same letter and has about the same length.
+fn is_plausible(name: &str, other: &str) -> bool {
+    let first = |name: &str| name.chars().next().map(|letter| letter.to_ascii_lowercase());
+    name.len().abs_diff(other.len()) <= name.len() / 3 + 2 && first(name) == first(other)
+}
+
+/// The error of a call whose tool does not exist.
+pub(crate) fn unknown(names: &Names<'_>) -> CallError {
+    let candidates: Vec<&str> = names.candidates.iter().map(String::as_str).collect();
+    let suggestions = suggestions(names.unknown, &candidates);
     let advice = if !suggestions.is_empty() {
         let names: Vec<String> = suggestions.iter().map(|name| format!("`{name}`")).collect();
         format!("Did you mean {}?", names.join(" or "))
-    } else if visible.is_empty() {
+    } else if names.listed.is_empty() {
         "There are no tools here: answer without them.".to_owned()
     } else {
-        let more = if visible.len() > MAX_LISTED { ", and others" } else { "" };
-        let names: Vec<&str> = visible.iter().copied().take(MAX_LISTED).collect();
-        format!("The tools are: {}{more}.", names.join(", "))
+        let more = if names.has_more { ", and others" } else { "" };
+        format!("The tools are: {}{more}.", names.listed.join(", "))
     };
-    let name = shortened(name);
+    let name = shortened(names.unknown);
     let text = format!("There is no tool named `{name}`, so nothing was done. {advice}");
     CallError::new(CallErrorKind::UnknownTool, text)
 }

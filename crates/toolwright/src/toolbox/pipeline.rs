@@ -69,6 +69,11 @@ pub(crate) async fn prepare<'c>(
     position: CallPosition,
     completeness: Completeness,
 ) -> PreparedCall<'c> {
+    let found = toolbox.find(&call.name).await;
+    let (item, unavailable) = match found {
+        Ok(item) => (item, None),
+        Err(error) => (None, Some(error)),
+    };
     let mut state = CallState {
         call,
         position,
@@ -77,12 +82,15 @@ pub(crate) async fn prepare<'c>(
         call_id: position.id(session, call),
         time: SystemTime::now(),
         start: Instant::now(),
-        item: toolbox.item(&call.name).cloned(),
+        item,
         changes: Vec::new(),
         arguments: None,
         key: None,
     };
-    let runnable = check(toolbox, session, &mut state).await;
+    let runnable = match unavailable {
+        Some(error) => Err(error),
+        None => check(toolbox, session, &mut state).await,
+    };
     PreparedCall { state, runnable }
 }
 
@@ -92,9 +100,7 @@ async fn check(
     state: &mut CallState<'_>,
 ) -> Result<RunnableCall, CallError> {
     let Some(item) = state.item.clone() else {
-        let visible = toolbox.visible(&session.caller);
-        let names: Vec<&str> = visible.map(|item| item.name.as_ref()).collect();
-        return Err(lookup::unknown(&state.call.name, &names));
+        return Err(toolbox.unknown(&state.call.name, Some(&session.caller)));
     };
     if let Some(judged) = toolbox.policy().barred(&item.name, &session.caller) {
         return Err(lookup::forbidden(&item.name, judged.reason, false));

@@ -19,6 +19,7 @@ mod run;
 mod secret;
 #[cfg(feature = "transport")]
 mod server;
+mod source;
 mod support;
 mod toolbox;
 #[cfg(feature = "transport")]

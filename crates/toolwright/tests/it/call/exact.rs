@@ -64,7 +64,7 @@ async fn nothing_is_repaired_coerced_or_removed() {
             let place = if path.is_empty() { "the arguments" } else { path };
             assert!(text(&result).contains(&format!("{place} ({keyword})")), "{}", text(&result));
         }
-        let checked = toolbox.check_arguments("echo", &Arguments::from_text(arguments));
+        let checked = toolbox.check_arguments("echo", &Arguments::from_text(arguments)).await;
         let checked = checked.unwrap();
         let errors: Vec<_> =
             checked.errors().iter().map(|error| (&*error.path, &*error.keyword)).collect();
@@ -76,12 +76,12 @@ async fn nothing_is_repaired_coerced_or_removed() {
 async fn a_check_runs_nothing_and_finds_the_same() {
     let toolbox = echo();
     let valid = Arguments::from_text(r#"{"rows": []}"#);
-    let checked = toolbox.check_arguments("echo", &valid).unwrap();
+    let checked = toolbox.check_arguments("echo", &valid).await.unwrap();
     assert!(checked.is_runnable());
     assert_eq!(checked.arguments().compact(), r#"{"rows":[]}"#);
-    let missing = toolbox.check_arguments("echo", &Arguments::none()).unwrap();
+    let missing = toolbox.check_arguments("echo", &Arguments::none()).await.unwrap();
     assert_eq!(&*missing.missing()[0].name, "rows");
-    let error = toolbox.check_arguments("ecko", &valid).unwrap_err();
+    let error = toolbox.check_arguments("ecko", &valid).await.unwrap_err();
     assert!(error.text.contains("Did you mean `echo`"), "{error}");
 }
 

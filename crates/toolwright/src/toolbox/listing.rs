@@ -1,0 +1,96 @@
+//! The tools of a toolbox that come from sources: listing, finding, and the names of an unknown one.
+
+use std::sync::Arc;
+
+use super::item::Item;
+use super::source::{SourceReport, ToolSource};
+use super::sources::{ListedTool, Sources};
+use super::{Toolbox, lookup};
+use crate::error::CallError;
+use crate::session::Caller;
+
+impl Toolbox {
+    /// Adds sources, whose tools may come and go, in place of earlier ones. Call
+    /// [`refresh`](Toolbox::refresh) to list their tools.
+    ///
+    /// If two of them have a tool of the same name, the first one provides it; a handler of the toolbox
+    /// comes before all sources. [`source_reports`](Toolbox::source_reports) says what is hidden in this
+    /// way.
+    #[must_use]
+    pub fn with_sources(
+        mut self,
+        sources: impl IntoIterator<Item = Arc<dyn ToolSource>>,
+    ) -> Toolbox {
+        let fixed = self.parts.names.keys().cloned().collect();
+        self.parts_mut().sources = Some(Arc::new(Sources::new(sources, fixed)));
+        self
+    }
+
+    /// Lists the tools of the sources. All clones of the toolbox have the new list; a call in flight keeps
+    /// its tool.
+    ///
+    /// A source that fails or does not answer within 30 seconds keeps the tools of its last listing, and
+    /// affects no other source; see [`source_reports`](Toolbox::source_reports).
+    pub async fn refresh(&self) {
+        if let Some(sources) = &self.parts.sources {
+            sources.refresh(None).await;
+        }
+    }
+
+    /// Lists the tools of a source again whenever it [has changed](ToolSource::changed). Never returns;
+    /// spawn it as a task.
+    pub async fn follow_sources(&self) {
+        match &self.parts.sources {
+            Some(sources) => sources.follow().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The state of each source: the number of its tools, and its problems.
+    pub fn source_reports(&self) -> Vec<SourceReport> {
+        self.parts.sources.as_ref().map(|sources| sources.reports()).unwrap_or_default()
+    }
+
+    /// Finds a tool, in a source if necessary.
+    pub(crate) async fn find(&self, name: &str) -> Result<Option<Arc<Item>>, CallError> {
+        match (self.item(name), &self.parts.sources) {
+            (Some(item), _) => Ok(Some(item.clone())),
+            (None, Some(sources)) if self.allows(name) => sources.find(name).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a tool of a source may be used.
+    pub(super) fn allows(&self, name: &str) -> bool {
+        self.parts.allowed.as_ref().is_none_or(|allowed| allowed.contains(name))
+    }
+
+    /// Visits the tools that sources list, in order.
+    pub(super) fn each_listed(&self, mut visit: impl FnMut(&ListedTool)) {
+        let Some(sources) = &self.parts.sources else { return };
+        let snapshot = sources.snapshot();
+        match &self.parts.allowed {
+            None => snapshot.tools.iter().for_each(visit),
+            Some(allowed) => {
+                let mut places: Vec<usize> =
+                    allowed.iter().filter_map(|name| snapshot.position(name)).collect();
+                places.sort_unstable();
+                for listed in places.into_iter().filter_map(|at| snapshot.tools.get(at)) {
+                    visit(listed);
+                }
+            }
+        }
+    }
+
+    /// The error of a call of a tool that does not exist. It mentions only tools that the caller may see.
+    pub(crate) fn unknown(&self, name: &str, caller: Option<&Caller>) -> CallError {
+        let is_visible =
+            |name: &str| caller.is_none_or(|caller| self.parts.policy.shows(name, caller));
+        let mut names = lookup::Names::new(name);
+        for item in self.parts.items.iter() {
+            names.add(&item.name, is_visible);
+        }
+        self.each_listed(|listed| names.add(&listed.name, is_visible));
+        lookup::unknown(&names)
+    }
+}

@@ -1,0 +1,358 @@
+//! The sources of a toolbox: a snapshot of what they list, and the tools that were resolved.
+//!
+//! Listing compiles nothing. A tool is resolved and compiled when it is called for the first time, and kept
+//! until it changes, or until too many others were called. A call in flight keeps the tool that it found.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{join_all, select_all};
+use tokio::time::timeout;
+use toolwright_core::{Tool, ToolKind};
+
+use super::item::Item;
+use super::source::{SourceError, SourceProblem, SourceReport, ToolSource};
+use crate::bounded::BoundedMap;
+use crate::error::{CallError, CallErrorKind};
+use crate::handler::Handler;
+
+/// Maximum duration of a complete listing of one source.
+const LISTING_DEADLINE: Duration = Duration::from_secs(30);
+/// Maximum duration of the resolution of a tool.
+const RESOLVING_DEADLINE: Duration = Duration::from_secs(10);
+/// Maximum number of pages of one listing.
+const MAX_PAGES: usize = 10_000;
+/// Maximum number of compiled tools.
+const MAX_COMPILED: usize = 4096;
+/// Maximum number of problems that are remembered for the listing and for the calls of a source.
+const MAX_PROBLEMS: usize = 100;
+
+/// The sources of a toolbox.
+pub(crate) struct Sources {
+    slots: Vec<Slot>,
+    /// Names that the toolbox has without sources
+    fixed: HashSet<Arc<str>>,
+    snapshot: RwLock<Arc<Snapshot>>,
+    compiled: Mutex<BoundedMap<Arc<str>, Compiled, ()>>,
+    /// Held while sources are listed
+    refreshing: tokio::sync::Mutex<()>,
+}
+
+struct Slot {
+    source: Arc<dyn ToolSource>,
+    compiled: AtomicUsize,
+    /// Problems of calls since the last listing
+    problems: Mutex<Vec<SourceProblem>>,
+}
+
+/// What the sources list. It does not change; a refresh creates another one.
+#[derive(Default)]
+pub(crate) struct Snapshot {
+    pub(crate) tools: Vec<ListedTool>,
+    index: HashMap<Arc<str>, usize>,
+    listings: Vec<Arc<Listing>>,
+    /// Problems between the listings, by source
+    shadowed: Vec<Vec<SourceProblem>>,
+}
+
+/// A tool that a source lists.
+#[derive(Clone)]
+pub(crate) struct ListedTool {
+    pub(crate) name: Arc<str>,
+    pub(crate) tool: Arc<Tool>,
+    source: usize,
+}
+
+/// The tools of one source.
+#[derive(Default)]
+struct Listing {
+    tools: Vec<(Arc<str>, Arc<Tool>)>,
+    problems: Vec<SourceProblem>,
+}
+
+/// A tool that was resolved.
+struct Compiled {
+    /// The item; none if its schema is invalid
+    item: Option<Arc<Item>>,
+    source: usize,
+    /// Whether it may have changed, so that it is resolved again
+    is_stale: bool,
+}
+
+impl Snapshot {
+    pub(crate) fn get(&self, name: &str) -> Option<&ListedTool> {
+        self.index.get(name).and_then(|index| self.tools.get(*index))
+    }
+
+    /// Position of a tool in the list.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.index.get(name).copied()
+    }
+}
+
+impl Sources {
+    pub(crate) fn new(
+        sources: impl IntoIterator<Item = Arc<dyn ToolSource>>,
+        fixed: HashSet<Arc<str>>,
+    ) -> Sources {
+        let slot =
+            |source| Slot { source, compiled: AtomicUsize::new(0), problems: Mutex::default() };
+        Sources {
+            slots: sources.into_iter().map(slot).collect(),
+            fixed,
+            snapshot: RwLock::default(),
+            compiled: Mutex::default(),
+            refreshing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lists all sources, or one of them.
+    pub(crate) async fn refresh(&self, only: Option<usize>) {
+        let _guard = self.refreshing.lock().await;
+        let before = self.snapshot();
+        let listings = self.slots.iter().enumerate().map(|(index, slot)| {
+            let known = before.listings.get(index).cloned().unwrap_or_default();
+            async move {
+                if only.is_some_and(|only| only != index) {
+                    return known;
+                }
+                lock(&slot.problems).clear();
+                match list(&*slot.source).await {
+                    Ok(listing) => Arc::new(listing),
+                    Err(error) => Arc::new(Listing {
+                        tools: known.tools.clone(),
+                        problems: vec![SourceProblem::Listing(error)],
+                    }),
+                }
+            }
+        });
+        let after = Arc::new(self.merge(join_all(listings).await));
+        // A tool that is resolved meanwhile is not kept, because the snapshot has changed.
+        let mut compiled = lock(&self.compiled);
+        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = after.clone();
+        let is_unchanged = |name: &str, known: &Compiled| {
+            let listed = before.get(name).zip(after.get(name));
+            listed.is_some_and(|(old, new)| {
+                new.source == known.source && Arc::ptr_eq(&old.tool, &new.tool)
+            })
+        };
+        let stale: Vec<Arc<str>> = compiled
+            .iter_latest()
+            .filter(|((), name, known)| !is_unchanged(name, known))
+            .map(|((), name, _)| name.clone())
+            .collect();
+        for name in stale {
+            if let Some(known) = compiled.renew(&name, ()) {
+                known.is_stale = true;
+            }
+        }
+    }
+
+    /// Refreshes a source whenever it has changed. Never returns.
+    pub(crate) async fn follow(&self) {
+        if self.slots.is_empty() {
+            return std::future::pending().await;
+        }
+        let mut changes: Vec<_> = self.slots.iter().enumerate().map(watch).collect();
+        loop {
+            let (index, _, others) = select_all(changes).await;
+            self.refresh(Some(index)).await;
+            changes = others;
+            changes.extend(self.slots.iter().enumerate().skip(index).take(1).map(watch));
+        }
+    }
+
+    /// Joins the listings. The first source that lists a name provides it.
+    fn merge(&self, listings: Vec<Arc<Listing>>) -> Snapshot {
+        let count = listings.iter().map(|listing| listing.tools.len()).sum();
+        let mut tools: Vec<ListedTool> = Vec::with_capacity(count);
+        let mut index = HashMap::with_capacity(count);
+        let mut shadowed = vec![Vec::new(); listings.len()];
+        for (source, listing) in listings.iter().enumerate() {
+            for (name, tool) in &listing.tools {
+                let by = if self.fixed.contains(name) {
+                    Some("the toolbox".to_owned())
+                } else {
+                    let first = index.get(name).and_then(|at: &usize| tools.get(*at));
+                    first.map(|first| self.slots[first.source].source.name().to_owned())
+                };
+                if let Some(by) = by {
+                    note(&mut shadowed[source], SourceProblem::Shadowed { tool: name.clone(), by });
+                    continue;
+                }
+                index.insert(name.clone(), tools.len());
+                tools.push(ListedTool { name: name.clone(), tool: tool.clone(), source });
+            }
+        }
+        Snapshot { tools, index, listings, shadowed }
+    }
+
+    /// Finds a tool by its name, listed or not, and compiles it if that has not been done.
+    pub(crate) async fn find(&self, name: &str) -> Result<Option<Arc<Item>>, CallError> {
+        let mut earlier = None;
+        if let Some(known) = lock(&self.compiled).renew(name, ()) {
+            if !known.is_stale {
+                return known.item.clone().map(Some).ok_or_else(|| unavailable(name));
+            }
+            earlier.clone_from(&known.item);
+        }
+        let snapshot = self.snapshot();
+        let listed = snapshot.get(name).map(|listed| listed.source);
+        let slots = self.slots.iter().enumerate();
+        for (index, slot) in slots.filter(|(index, _)| listed.is_none_or(|own| own == *index)) {
+            let resolving = AssertUnwindSafe(slot.source.resolve(name)).catch_unwind();
+            let resolved = match timeout(RESOLVING_DEADLINE, resolving).await {
+                Ok(Ok(resolved)) => resolved,
+                Ok(Err(_)) => Err(SourceError("the source crashed".to_owned())),
+                Err(_) => Err(SourceError(format!("no answer within {RESOLVING_DEADLINE:?}"))),
+            };
+            let handler = match resolved {
+                Ok(Some(handler)) => handler,
+                Ok(None) => continue,
+                Err(source) => {
+                    let problem = SourceProblem::Resolving { tool: name.into(), source };
+                    note(&mut lock(&slot.problems), problem);
+                    return Err(unavailable(name).retryable());
+                }
+            };
+            let handler = handler.with_name(name);
+            let item = match earlier.and_then(|earlier| earlier.renewed(&handler)) {
+                Some(item) => Some(Arc::new(item)),
+                None => Sources::compile(slot, handler),
+            };
+            let resolved = Compiled { item, source: index, is_stale: false };
+            let item = self.keep(name, resolved, &snapshot);
+            return item.map(Some).ok_or_else(|| unavailable(name));
+        }
+        Ok(None)
+    }
+
+    fn compile(slot: &Slot, handler: Handler) -> Option<Arc<Item>> {
+        slot.compiled.fetch_add(1, Ordering::Relaxed);
+        let tool: Arc<str> = handler.tool().name.as_str().into();
+        match Item::new(handler) {
+            Ok(item) => Some(Arc::new(item)),
+            Err(source) => {
+                note(&mut lock(&slot.problems), SourceProblem::Schema { tool, source });
+                None
+            }
+        }
+    }
+
+    /// Keeps a tool, unless the sources were listed meanwhile. Another call may have been faster; then its
+    /// item is returned, which has the limit and the cache of the tool.
+    fn keep(&self, name: &str, resolved: Compiled, snapshot: &Arc<Snapshot>) -> Option<Arc<Item>> {
+        let mut compiled = lock(&self.compiled);
+        if !Arc::ptr_eq(snapshot, &self.snapshot()) {
+            return resolved.item;
+        }
+        if let Some(known) = compiled.get(name).filter(|known| !known.is_stale) {
+            return known.item.clone();
+        }
+        let item = resolved.item.clone();
+        compiled.insert(name.into(), resolved, 0, ());
+        while compiled.pop_excess(MAX_COMPILED, usize::MAX).is_some() {}
+        item
+    }
+
+    pub(crate) fn reports(&self) -> Vec<SourceReport> {
+        let snapshot = self.snapshot();
+        let mut tools = vec![0; self.slots.len()];
+        for listed in &snapshot.tools {
+            tools[listed.source] += 1;
+        }
+        let report = |(index, slot): (usize, &Slot)| {
+            let listing = snapshot.listings.get(index).map(|listing| &*listing.problems);
+            let mut problems = listing.unwrap_or_default().to_vec();
+            problems.extend(snapshot.shadowed.get(index).into_iter().flatten().cloned());
+            problems.extend(lock(&slot.problems).iter().cloned());
+            SourceReport {
+                source: slot.source.name().to_owned(),
+                tools: tools[index],
+                compiled: slot.compiled.load(Ordering::Relaxed),
+                problems,
+            }
+        };
+        self.slots.iter().enumerate().map(report).collect()
+    }
+}
+
+/// Waits until a source has changed; returns its index.
+fn watch((index, slot): (usize, &Slot)) -> futures_util::future::BoxFuture<'_, usize> {
+    // A source that crashes here is not followed any more.
+    let changed = AssertUnwindSafe(slot.source.changed()).catch_unwind();
+    Box::pin(async move {
+        match changed.await {
+            Ok(()) => index,
+            Err(_) => std::future::pending().await,
+        }
+    })
+}
+
+/// Lists all pages of a source.
+async fn list(source: &dyn ToolSource) -> Result<Listing, SourceError> {
+    let listing = AssertUnwindSafe(list_pages(source)).catch_unwind();
+    match timeout(LISTING_DEADLINE, listing).await {
+        Ok(Ok(listing)) => listing,
+        Ok(Err(_)) => Err(SourceError("the source crashed".to_owned())),
+        Err(_) => Err(SourceError(format!("not finished within {LISTING_DEADLINE:?}"))),
+    }
+}
+
+async fn list_pages(source: &dyn ToolSource) -> Result<Listing, SourceError> {
+    let mut listing = Listing::default();
+    let mut names: HashSet<Arc<str>> = HashSet::new();
+    let mut cursor: Option<String> = None;
+    for _ in 0..MAX_PAGES {
+        let page = source.list(cursor.as_deref()).await?;
+        for tool in page.tools {
+            let name: Arc<str> = tool.name.as_str().into();
+            let problem = if name.is_empty() {
+                SourceProblem::Nameless
+            } else if matches!(tool.kind, ToolKind::Hosted(_)) {
+                SourceProblem::Hosted { tool: name }
+            } else if names.insert(name.clone()) {
+                listing.tools.push((name, tool));
+                continue;
+            } else {
+                SourceProblem::Duplicate { tool: name }
+            };
+            note(&mut listing.problems, problem);
+        }
+        match page.next {
+            None => return Ok(listing),
+            Some(next) if cursor.as_ref() == Some(&next) => {
+                return Err(SourceError("a page refers to itself as the next one".to_owned()));
+            }
+            next => cursor = next,
+        }
+    }
+    Err(SourceError(format!("more than {MAX_PAGES} pages")))
+}
+
+fn note(problems: &mut Vec<SourceProblem>, problem: SourceProblem) {
+    if problems.len() < MAX_PROBLEMS {
+        problems.push(problem);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The error of a call whose tool cannot be resolved. The cause is for the operator.
+fn unavailable(tool: &str) -> CallError {
+    let text = format!(
+        "The tool {tool} cannot be used at the moment, so nothing was done. Continue without it, or \
+         tell the user."
+    );
+    CallError::new(CallErrorKind::Unavailable, text)
+}
