@@ -9,6 +9,7 @@ pub(crate) const LIGHT: &[&str] = &[
     "toolwright-core/schemars",
     "toolwright-gateway/otel",
     "toolwright/builtin",
+    "toolwright/oauth",
     "toolwright/process",
     "toolwright/sqlite",
     "toolwright/transport",

@@ -12,6 +12,7 @@
 //!
 //! - `upstream` (default): models of vendors over HTTP
 //! - `transport`: the HTTP client below `upstream`, alone
+//! - `oauth`: an OAuth 2.1 client, over the same HTTP client
 //! - `sqlite`: the ledger and the journal in files
 //! - `builtin`: tools for files, git and tables
 //! - `process`: child processes whose descendants end with them
@@ -61,6 +62,8 @@ pub mod ledger;
 #[doc(hidden)]
 pub mod macros;
 pub mod model;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 pub mod output;
 pub mod prelude;
 #[cfg(feature = "process")]

@@ -99,6 +99,7 @@ const CRATES: &[Layers] = &[
             "toolbox",
             "environment",
             "transport",
+            "oauth",
             "upstream",
             "resolve",
             "run",

@@ -12,6 +12,8 @@ mod handle;
 mod journal;
 mod ledger;
 mod macros;
+#[cfg(feature = "oauth")]
+mod oauth;
 mod offline;
 #[cfg(feature = "sqlite")]
 mod process;

@@ -1,0 +1,291 @@
+//! Stores of tokens: in memory, or in encrypted files.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::future::Future;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use zeroize::Zeroizing;
+
+use super::token::Token;
+use crate::secret::Secret;
+
+/// Length of a key, in bytes.
+const KEY_BYTES: usize = 32;
+/// The first byte of a file: its format.
+const FORMAT: u8 = 1;
+
+/// Why a token cannot be stored or read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenStoreError {
+    /// A file cannot be read or written
+    #[error("{}: {why}", path.display())]
+    File {
+        /// The file
+        path: PathBuf,
+        /// The system's error
+        why: String,
+    },
+    /// A key file is not one, or others may read it
+    #[error("the key file {} {why}", path.display())]
+    Key {
+        /// The file
+        path: PathBuf,
+        /// What is wrong, and the remedy
+        why: &'static str,
+    },
+    /// A stored token cannot be decrypted
+    #[error(
+        "the token in {} cannot be decrypted: the file is damaged, or was written with another key; \
+         log in again",
+        path.display()
+    )]
+    Damaged {
+        /// The file
+        path: PathBuf,
+    },
+}
+
+/// The result of an operation, when it is done.
+pub type TokenFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, TokenStoreError>> + Send + 'a>>;
+
+/// A store of tokens, each under a name.
+pub trait TokenStore: Send + Sync + 'static {
+    /// Returns a token.
+    fn load<'a>(&'a self, name: &'a str) -> TokenFuture<'a, Option<Token>>;
+    /// Stores a token, in place of an earlier one.
+    fn save<'a>(&'a self, name: &'a str, token: &'a Token) -> TokenFuture<'a, ()>;
+    /// Removes a token.
+    fn remove<'a>(&'a self, name: &'a str) -> TokenFuture<'a, ()>;
+}
+
+/// Tokens in memory, until the process ends.
+#[derive(Debug, Default)]
+pub struct MemoryTokens(Mutex<HashMap<String, Token>>);
+
+impl MemoryTokens {
+    /// Creates an empty store.
+    pub fn new() -> MemoryTokens {
+        MemoryTokens::default()
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut HashMap<String, Token>) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl TokenStore for MemoryTokens {
+    fn load<'a>(&'a self, name: &'a str) -> TokenFuture<'a, Option<Token>> {
+        Box::pin(async move { Ok(self.with(|tokens| tokens.get(name).cloned())) })
+    }
+
+    fn save<'a>(&'a self, name: &'a str, token: &'a Token) -> TokenFuture<'a, ()> {
+        self.with(|tokens| tokens.insert(name.to_owned(), token.clone()));
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> TokenFuture<'a, ()> {
+        self.with(|tokens| tokens.remove(name));
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// A key that tokens are encrypted with.
+#[derive(Debug, Clone)]
+pub struct TokenKey(Secret<[u8; KEY_BYTES]>);
+
+impl TokenKey {
+    /// A key that the operator keeps.
+    pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> TokenKey {
+        TokenKey(Secret::new(bytes))
+    }
+
+    /// The key in a file. Creates the file with a random key, for its owner alone, if it does not exist.
+    pub fn open(path: impl AsRef<Path>) -> Result<TokenKey, TokenStoreError> {
+        let path = path.as_ref();
+        let failed = |error: io::Error| failed(path, &error);
+        let invalid = |why| TokenStoreError::Key { path: path.to_owned(), why };
+        match private(path) {
+            Ok(mut file) => {
+                let mut bytes = Zeroizing::new([0; KEY_BYTES]);
+                getrandom::fill(&mut *bytes)
+                    .map_err(|_| invalid("cannot be made without random numbers"))?;
+                let written = file.write_all(&*bytes).and_then(|()| file.sync_all());
+                if let Err(error) = written {
+                    drop(fs::remove_file(path));
+                    return Err(failed(error));
+                }
+                return Ok(TokenKey::from_bytes(*bytes));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let mut file = File::open(path).map_err(failed)?;
+        #[cfg(unix)]
+        {
+            let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata().map_err(failed)?);
+            if mode & 0o077 != 0 {
+                return Err(invalid("can be read by others; set its mode to 0600"));
+            }
+        }
+        let mut bytes = Zeroizing::new(Vec::with_capacity(KEY_BYTES + 1));
+        let limit = KEY_BYTES as u64 + 1;
+        Read::by_ref(&mut file).take(limit).read_to_end(&mut bytes).map_err(failed)?;
+        let bytes = <[u8; KEY_BYTES]>::try_from(bytes.as_slice());
+        let bytes =
+            bytes.map_err(|_| invalid("is not 32 bytes long; name a file that does not exist"))?;
+        Ok(TokenKey::from_bytes(bytes))
+    }
+}
+
+/// Tokens in a folder, one file for each, encrypted with ChaCha20-Poly1305. The name of a token is not in its
+/// file, but bound to it. Several processes may share the folder.
+#[derive(Clone)]
+pub struct EncryptedTokens(Arc<Folder>);
+
+struct Folder {
+    path: PathBuf,
+    key: TokenKey,
+}
+
+impl EncryptedTokens {
+    /// Opens a folder, or creates it for its owner alone.
+    pub fn open(
+        folder: impl Into<PathBuf>,
+        key: TokenKey,
+    ) -> Result<EncryptedTokens, TokenStoreError> {
+        let path = folder.into();
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&path).map_err(|error| failed(&path, &error))?;
+        Ok(EncryptedTokens(Arc::new(Folder { path, key })))
+    }
+
+    /// Runs a function on a thread that may block.
+    fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Folder) -> Result<T, TokenStoreError> + Send + 'static,
+    ) -> TokenFuture<'_, T> {
+        let folder = Arc::clone(&self.0);
+        let path = folder.path.clone();
+        let task = tokio::task::spawn_blocking(move || work(&folder));
+        Box::pin(async move {
+            let interrupted = |_| TokenStoreError::File { path, why: "interrupted".to_owned() };
+            task.await.map_err(interrupted)?
+        })
+    }
+}
+
+impl TokenStore for EncryptedTokens {
+    fn load<'a>(&'a self, name: &'a str) -> TokenFuture<'a, Option<Token>> {
+        let name = name.to_owned();
+        self.run(move |folder| folder.load(&name))
+    }
+
+    fn save<'a>(&'a self, name: &'a str, token: &'a Token) -> TokenFuture<'a, ()> {
+        let (name, plain) = (name.to_owned(), token.to_bytes());
+        self.run(move |folder| folder.save(&name, plain))
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> TokenFuture<'a, ()> {
+        let name = name.to_owned();
+        self.run(move |folder| {
+            let path = folder.file(&name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&path, &error)),
+                _ => Ok(()),
+            }
+        })
+    }
+}
+
+impl Folder {
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{}.token", blake3::hash(name.as_bytes()).to_hex()))
+    }
+
+    fn cipher(&self) -> Option<LessSafeKey> {
+        let key = UnboundKey::new(&CHACHA20_POLY1305, self.key.0.expose()).ok()?;
+        Some(LessSafeKey::new(key))
+    }
+
+    fn load(&self, name: &str) -> Result<Option<Token>, TokenStoreError> {
+        let path = self.file(name);
+        let mut bytes = match fs::read(&path) {
+            Ok(bytes) => Zeroizing::new(bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(&path, &error)),
+        };
+        let token = self.decrypt(name, &mut bytes);
+        token.map(Some).ok_or(TokenStoreError::Damaged { path })
+    }
+
+    fn decrypt(&self, name: &str, bytes: &mut [u8]) -> Option<Token> {
+        let (format, bytes) = bytes.split_first_mut()?;
+        let (nonce, bytes) = bytes.split_at_mut_checked(NONCE_LEN)?;
+        if *format != FORMAT {
+            return None;
+        }
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let plain = self.cipher()?.open_in_place(nonce, Aad::from(name.as_bytes()), bytes).ok()?;
+        Token::from_bytes(plain)
+    }
+
+    /// Writes a new file and renames it, so that a reader sees the earlier token or the new one.
+    fn save(&self, name: &str, mut bytes: Zeroizing<Vec<u8>>) -> Result<(), TokenStoreError> {
+        let path = self.file(name);
+        let random = || TokenStoreError::File {
+            path: path.clone(),
+            why: "the system has no random numbers".to_owned(),
+        };
+        let mut nonce = [0; NONCE_LEN];
+        getrandom::fill(&mut nonce).map_err(|_| random())?;
+        let (used, aad) = (Nonce::assume_unique_for_key(nonce), Aad::from(name.as_bytes()));
+        let cipher = self.cipher().ok_or_else(random)?;
+        cipher.seal_in_place_append_tag(used, aad, &mut *bytes).map_err(|_| random())?;
+        let temporary = path.with_extension(BASE64_URL_SAFE_NO_PAD.encode(nonce));
+        let written = private(&temporary).and_then(|mut file| {
+            file.write_all(&[FORMAT])?;
+            file.write_all(&nonce)?;
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            fs::rename(&temporary, &path)
+        });
+        written.map_err(|error| {
+            drop(fs::remove_file(&temporary));
+            failed(&path, &error)
+        })
+    }
+}
+
+/// Creates a file that only its owner may read.
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn failed(path: &Path, error: &io::Error) -> TokenStoreError {
+    TokenStoreError::File { path: path.to_owned(), why: error.to_string() }
+}
+
+impl fmt::Debug for EncryptedTokens {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("EncryptedTokens")
+            .field("path", &self.0.path)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,412 @@
+//! The OAuth client against a strict authorization server.
+
+mod server;
+mod store;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use tokio::io::AsyncWriteExt;
+use toolwright::oauth::{
+    ClientAuthentication, LoopbackListener, MemoryTokens, OAuthClient, OAuthError,
+    ResourceMetadata, ServerMetadata, Token, TokenSource, registration,
+};
+use toolwright::transport::{AddressPolicy, HttpClient};
+
+use self::server::AuthorizationServer;
+use crate::server::{Server, read_request};
+
+/// As many calls as need a token at once.
+const CALLS: usize = 50;
+
+fn http() -> HttpClient {
+    HttpClient::new("the authorization server").unwrap()
+}
+
+/// Follows a redirect as a browser does, up to the redirect URI, and returns its URL.
+async fn browse(url: &str) -> String {
+    let request = Request::get(url).body(Bytes::new()).unwrap();
+    let reply = http().send(request).await.unwrap();
+    assert_eq!(reply.status, 302, "{url}");
+    reply.headers["location"].to_str().unwrap().to_owned()
+}
+
+/// A client that is registered with a server.
+async fn registered(server: &AuthorizationServer, redirect_uri: &str) -> OAuthClient {
+    let metadata = ServerMetadata::discover(&http(), &server.issuer()).await.unwrap();
+    let registered = registration::register(&http(), metadata, "test", &[redirect_uri]).await;
+    registered.unwrap().with_resource(server.resource()).with_scopes(["read", "write"])
+}
+
+/// A client and a token of a user.
+async fn logged_in(server: &AuthorizationServer) -> (OAuthClient, Token) {
+    let redirect_uri = "http://127.0.0.1:1/callback";
+    let client = registered(server, redirect_uri).await;
+    let login = client.authorize(redirect_uri).unwrap();
+    let callback = browse(login.url()).await;
+    let token = client.finish(login, &callback).await.unwrap();
+    (client, token)
+}
+
+fn source(client: OAuthClient) -> TokenSource {
+    TokenSource::for_user(client, Arc::new(MemoryTokens::new()), "user at resource")
+}
+
+#[tokio::test]
+async fn a_user_logs_in_through_the_loopback_port() {
+    let server = AuthorizationServer::start().await;
+    // As a client of a server does that answered 401.
+    let challenge =
+        format!("Bearer resource_metadata=\"{}\"", server.url("/metadata-of-the-resource"));
+    for challenge in [None, Some(challenge.as_str())] {
+        let found = ResourceMetadata::discover(&http(), &server.resource(), challenge).await;
+        assert_eq!(found.unwrap().authorization_servers, [server.issuer()]);
+    }
+    let listener = LoopbackListener::bind().await.unwrap();
+    let redirect_uri = listener.redirect_uri();
+    let client = registered(&server, &redirect_uri).await;
+    let login = client.authorize(&redirect_uri).unwrap();
+    let url = login.url().to_owned();
+    let browser = tokio::spawn(async move {
+        // What comes before the browser is ignored.
+        let base = redirect_uri.trim_end_matches("/callback");
+        for path in ["/favicon.ico", "/callback?code=x&state=forged", "/callback"] {
+            let request = Request::get(format!("{base}{path}")).body(Bytes::new()).unwrap();
+            assert_eq!(http().send(request).await.unwrap().status, 404);
+        }
+        let request = Request::get(browse(&url).await).body(Bytes::new()).unwrap();
+        http().send(request).await.unwrap().status
+    });
+    let callback = listener.wait(&login, Duration::from_mins(1)).await.unwrap();
+    assert_eq!(browser.await.unwrap(), 200);
+    let token = client.finish(login, &callback).await.unwrap();
+    assert!(server.accepts(&token));
+    assert_eq!(token.scope(), Some("read write"));
+
+    // The server rotates the refresh token, and revokes all tokens if an earlier one is used again.
+    let second = client.refresh(&token).await.unwrap();
+    assert!(server.accepts(&second));
+    let refused = client.refresh(&token).await.unwrap_err();
+    assert!(refused.to_string().contains("invalid_grant"), "{refused}");
+    assert!(refused.to_string().contains("log in again"), "{refused}");
+    assert!(!server.accepts(&second));
+}
+
+#[tokio::test]
+async fn a_code_is_for_one_login_and_one_use() {
+    let server = AuthorizationServer::start().await;
+    let redirect_uri = "http://127.0.0.1:1/callback";
+    let client = registered(&server, redirect_uri).await;
+    let [first, second] = [(); 2].map(|()| client.authorize(redirect_uri).unwrap());
+    let callback = browse(first.url()).await;
+    // The callback of one login does not finish another.
+    let error = client.finish(second, &callback).await.unwrap_err();
+    assert!(error.to_string().contains("the state is not that of this login"), "{error}");
+    // The code of one login does not finish another: its challenge differs.
+    let third = client.authorize(redirect_uri).unwrap();
+    let other = browse(third.url()).await;
+    let parameter = |url: &str, name: &str| {
+        let query = url.split_once('?').unwrap().1.to_owned();
+        let mut pairs = form_urlencoded::parse(query.as_bytes()).into_owned();
+        pairs.find(|(own, _)| own == name).unwrap().1
+    };
+    let mixed = callback.replace(&parameter(&callback, "code"), &parameter(&other, "code"));
+    let error = client.finish(first, &mixed).await.unwrap_err();
+    assert!(error.to_string().contains("invalid_grant"), "{error}");
+    // That attempt used the code up.
+    let error = client.finish(third, &other).await.unwrap_err();
+    assert!(error.to_string().contains("invalid_grant"), "{error}");
+}
+
+#[tokio::test]
+async fn a_callback_is_checked() {
+    let server = AuthorizationServer::start().await;
+    let redirect_uri = "http://127.0.0.1:1/callback";
+    let client = registered(&server, redirect_uri).await;
+    for (change, wanted) in [
+        (("iss=", "iss=x"), "answered by another authorization server"),
+        (("iss=", "isn="), "answered by another authorization server"),
+        (("state=", "state=x"), "the state is not that of this login"),
+        (("state=", "state=&state="), "the state is not that of this login"),
+        (("code=", "error=access_denied&x="), "access_denied; the user or the server denied"),
+        (("code=", "error=x%0Ay&error_description=a%07b&x="), "xy (ab); check"),
+        (("code=", "x="), "the callback has no code"),
+    ] {
+        let login = client.authorize(redirect_uri).unwrap();
+        let callback = browse(login.url()).await.replacen(change.0, change.1, 1);
+        let error = client.finish(login, &callback).await.unwrap_err().to_string();
+        assert!(error.contains(wanted), "{change:?}: {error}");
+    }
+    // The query alone, as a user may paste it.
+    let login = client.authorize(redirect_uri).unwrap();
+    let callback = browse(login.url()).await;
+    let pasted = format!(" {}\n", callback.split_once('?').unwrap().1);
+    client.finish(login, &pasted).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_without_pkce_is_refused() {
+    let mut metadata = ServerMetadata::new("https://auth.test", "https://auth.test/token")
+        .with_authorization_endpoint("https://auth.test/authorize");
+    metadata.code_challenge_methods_supported = vec!["plain".to_owned()];
+    let login =
+        |metadata| OAuthClient::new(&http(), metadata, "me").authorize("http://127.0.0.1:1/");
+    assert!(login(metadata.clone()).unwrap_err().to_string().contains("PKCE with S256"));
+    assert!(login(metadata.clone().with_s256()).is_ok());
+    metadata.authorization_endpoint = Some("http://auth.test/authorize".to_owned());
+    let error = login(metadata.with_s256()).unwrap_err().to_string();
+    assert!(error.contains("https only"), "{error}");
+}
+
+#[tokio::test]
+async fn parallel_calls_refresh_once() {
+    let server = AuthorizationServer::start().await;
+    let (client, token) = logged_in(&server).await;
+    let source = source(client);
+    source.set(token.clone()).await.unwrap();
+    let calls = (0..CALLS).map(|_| {
+        let source = source.clone();
+        tokio::spawn(async move {
+            let token = source.token().await.unwrap();
+            // The resource has rejected it.
+            source.reject(&token);
+            source.token().await.unwrap()
+        })
+    });
+    let tokens: Vec<_> = calls.collect();
+    for call in tokens {
+        let token = call.await.unwrap();
+        assert!(server.accepts(&token));
+    }
+    assert_eq!(server.refreshes(), 1);
+    assert!(!server.accepts(&token));
+}
+
+#[tokio::test]
+async fn a_cancelled_call_does_not_interrupt_the_refresh() {
+    let server = AuthorizationServer::start().await;
+    let (client, token) = logged_in(&server).await;
+    let source = source(client);
+    source.set(token.clone()).await.unwrap();
+    source.reject(&token);
+    let hold = server.hold();
+    let calls: Vec<_> = (0..CALLS)
+        .map(|_| {
+            let source = source.clone();
+            tokio::spawn(async move { source.token().await })
+        })
+        .collect();
+    server.wait_for_refreshes(1).await;
+    // The first one, which started the refresh, among them.
+    for call in &calls[..CALLS / 2] {
+        call.abort();
+    }
+    drop(hold);
+    for (number, call) in calls.into_iter().enumerate() {
+        match call.await {
+            Ok(token) => assert!(server.accepts(&token.unwrap())),
+            Err(error) => assert!(error.is_cancelled() && number < CALLS / 2),
+        }
+    }
+    assert_eq!(server.refreshes(), 1);
+    assert!(server.accepts(&source.token().await.unwrap()));
+}
+
+#[tokio::test]
+async fn a_failed_refresh_is_shared_and_not_repeated() {
+    let server = AuthorizationServer::start().await;
+    let (client, token) = logged_in(&server).await;
+    let source = source(client);
+    source.set(token.clone()).await.unwrap();
+    source.reject(&token);
+    server.revoke_all();
+    let calls: Vec<_> = (0..CALLS)
+        .map(|_| {
+            let source = source.clone();
+            tokio::spawn(async move { source.token().await })
+        })
+        .collect();
+    for call in calls {
+        let error = call.await.unwrap().unwrap_err();
+        assert!(error.is_permanent() && error.to_string().contains("invalid_grant"), "{error}");
+    }
+    source.token().await.unwrap_err();
+    assert_eq!(server.refreshes(), 1);
+    // A new login helps.
+    let (_, token) = logged_in(&server).await;
+    source.set(token).await.unwrap();
+    assert!(server.accepts(&source.token().await.unwrap()));
+}
+
+#[tokio::test]
+async fn a_client_authenticates_in_the_header_or_in_the_body() {
+    let server = AuthorizationServer::start().await;
+    let metadata = ServerMetadata::discover(&http(), &server.issuer()).await.unwrap();
+    let client = |authentication| {
+        OAuthClient::new(&http(), metadata.clone(), server::MACHINE)
+            .with_authentication(authentication)
+            .with_resource(server.resource())
+    };
+    let secret = || server::SECRET.into();
+    for authentication in
+        [ClientAuthentication::Basic(secret()), ClientAuthentication::Post(secret())]
+    {
+        let client = client(authentication);
+        let store = Arc::new(MemoryTokens::new());
+        let source = TokenSource::for_client(client, store, "machine");
+        let token = source.token().await.unwrap();
+        assert!(server.accepts(&token) && !token.can_refresh());
+        source.reject(&token);
+        let second = source.token().await.unwrap();
+        assert!(server.accepts(&second) && second.access().expose() != token.access().expose());
+    }
+    for authentication in
+        [ClientAuthentication::None, ClientAuthentication::Post("sk-hush-wrong".into())]
+    {
+        let error = client(authentication).client_credentials().await.unwrap_err().to_string();
+        assert!(error.contains("invalid_client; check the client id, its secret"), "{error}");
+        assert!(!error.contains("hush"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_user_who_is_not_logged_in_is_told_so() {
+    let server = AuthorizationServer::start().await;
+    let client = registered(&server, "http://127.0.0.1:1/callback").await;
+    let error = source(client).token().await.unwrap_err();
+    assert!(matches!(error, OAuthError::LoginRequired { .. }));
+    assert!(error.to_string().contains("log in again"));
+}
+
+#[tokio::test]
+async fn metadata_of_another_server_is_refused() {
+    let server = AuthorizationServer::start().await;
+    let error = ServerMetadata::discover(&http(), &server.url("/other")).await.unwrap_err();
+    assert!(error.to_string().contains("that of another issuer"), "{error}");
+    let other = server.url("/other-resource");
+    let error = ResourceMetadata::discover(&http(), &other, None).await.unwrap_err();
+    assert!(error.to_string().contains("that of another resource"), "{error}");
+    let error = ServerMetadata::discover(&http(), "http://auth.test").await.unwrap_err();
+    assert!(error.to_string().contains("https only"), "{error}");
+}
+
+#[tokio::test]
+async fn endpoints_of_an_untrusted_server_are_subject_to_the_address_policy() {
+    let (inner, outer) = (AuthorizationServer::start().await, AuthorizationServer::start().await);
+    let policy = AddressPolicy::public().with_allowed_url(&outer.issuer().parse().unwrap());
+    let http = http().with_policy(policy);
+    let mut metadata = ServerMetadata::discover(&http, &outer.issuer()).await.unwrap();
+    metadata.token_endpoint = inner.url("/token");
+    let client = OAuthClient::new(&http, metadata, "me");
+    let error = client.client_credentials().await.unwrap_err().to_string();
+    assert!(error.contains("is a loopback address"), "{error}");
+    assert_eq!(inner.requests(), 0);
+}
+
+/// A client whose token endpoint answers with these bytes.
+async fn answered(reply: &'static [u8]) -> (Server, Result<Token, OAuthError>) {
+    let server = Server::answering(reply).await;
+    let metadata = ServerMetadata::new(server.url(), server.url() + "/token");
+    let client = OAuthClient::new(&http(), metadata, "me")
+        .with_authentication(ClientAuthentication::Post("sk-hush".into()))
+        .with_deadline(Duration::from_secs(5));
+    let token = client.client_credentials().await;
+    (server, token)
+}
+
+#[tokio::test]
+async fn a_token_endpoint_that_lies_is_an_error_that_says_so() {
+    let reply = |head: &str, body: &str| -> &'static [u8] {
+        let text = format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        text.into_bytes().leak()
+    };
+    let huge = format!("{{\"access_token\":\"hush\",\"x\":\"{}\"}}", "x".repeat(300 << 10));
+    let long = format!("{{\"token_type\":\"Bearer\",\"access_token\":\"{}\"}}", "x".repeat(20_000));
+    let invalid = "sent an invalid answer: ";
+    for (head, body, wanted) in [
+        ("200 OK", "", invalid),
+        ("200 OK\r\ncontent-type: text/html", "<html>sk-hush</html>", invalid),
+        ("200 OK", "{\"access_token\":\"hush\"", invalid),
+        ("200 OK", "[\"hush\"]", invalid),
+        ("200 OK", "{\"token_type\":\"Bearer\"}", invalid),
+        ("200 OK", "{\"access_token\":7,\"token_type\":\"Bearer\"}", invalid),
+        ("200 OK", "{\"access_token\":\"hush\"}", invalid),
+        ("200 OK", "{\"access_token\":\"hush\",\"token_type\":\"mac\"}", "not Bearer"),
+        ("200 OK", "{\"access_token\":\"\",\"token_type\":\"Bearer\"}", "a token is empty"),
+        ("200 OK", "{\"access_token\":\"hush\\nx: y\",\"token_type\":\"Bearer\"}", "characters"),
+        (
+            "200 OK",
+            "{\"access_token\":\"hush\",\"token_type\":\"Bearer\",\"expires_in\":\"soon\"}",
+            invalid,
+        ),
+        (
+            "200 OK",
+            "{\"access_token\":\"hush\",\"token_type\":\"Bearer\",\"expires_in\":-1}",
+            "expires_in is negative",
+        ),
+        ("200 OK", &huge, "more than the maximum"),
+        ("200 OK", &long, "too long"),
+        ("200 OK", "{\"error\":\"invalid_scope\"}", "invalid_scope; ask for scopes"),
+        (
+            "400 No",
+            "{\"error\":\"invalid_client\",\"error_description\":\"sk-hush is wrong\"}",
+            "invalid_client; check the client id",
+        ),
+        (
+            "400 No",
+            "{\"error\":\"invalid_client\",\"error_description\":\"a\\u0007b\"}",
+            "invalid_client (ab);",
+        ),
+        ("400 No", "{\"error\":\"sk-hush \\u0007\"}", "status 400; check"),
+        ("400 No", "{\"error\":\"sk-hush\"}", "status 400; check"),
+        ("400 No", "[\"hush\"]", "status 400; check"),
+        ("503 Down", "<html>", "status 503; try again later"),
+        ("307 There\r\nlocation: http://127.0.0.1:1/", "", "status 307"),
+    ] {
+        let error = answered(reply(head, body)).await.1.unwrap_err().to_string();
+        assert!(error.contains(wanted), "{head} {body:.60}: {error}");
+        assert!(!error.contains("hush"), "{error}");
+        assert!(error.contains("/token"), "{error}");
+    }
+    let fine = "{\"access_token\":\"a\",\"token_type\":\"bearer\",\"expires_in\":1e300}";
+    let token = answered(reply("200 OK", fine)).await.1.unwrap();
+    assert!(!format!("{token:?}").contains("\"a\""));
+}
+
+#[tokio::test]
+async fn a_token_endpoint_that_hangs_costs_the_calls_that_need_it_their_deadline() {
+    const DEADLINE: Duration = Duration::from_millis(100);
+    // One sends nothing, the other a byte from time to time.
+    let silent = Server::new(|mut stream| async move {
+        read_request(&mut stream).await;
+        std::future::pending::<()>().await;
+    });
+    let slow = Server::new(|mut stream| async move {
+        read_request(&mut stream).await;
+        let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n";
+        let mut sent = stream.write_all(head).await;
+        while sent.is_ok() {
+            tokio::time::sleep(DEADLINE / 10).await;
+            sent = stream.write_all(b" ").await;
+        }
+    });
+    let (silent, slow) = tokio::join!(silent, slow);
+    for server in [silent, slow] {
+        let metadata = ServerMetadata::new(server.url(), server.url() + "/token");
+        let client = OAuthClient::new(&http(), metadata, "me").with_deadline(DEADLINE);
+        let source = TokenSource::for_client(client, Arc::new(MemoryTokens::new()), "machine");
+        let calls: Vec<_> = (0..CALLS)
+            .map(|_| {
+                let source = source.clone();
+                tokio::spawn(async move { source.token().await })
+            })
+            .collect();
+        for call in calls {
+            let error = call.await.unwrap().unwrap_err();
+            assert!(matches!(error, OAuthError::Timeout { .. }), "{error}");
+        }
+        assert_eq!(server.connections(), 1);
+    }
+}
