@@ -66,17 +66,12 @@ impl SqliteHandles {
             bytes: self.limits.bytes,
             entries: self.limits.entries,
         };
-        if value.weight() > limits.bytes.saturating_mul(2) {
-            // Not worth encoding: JSON text is seldom less than half of the size in memory.
-            return Err(HandleStoreError::Full);
-        }
-        if let StoredValue::Json(value) = &value
-            && is_deeper(value, MAX_DEPTH)
-        {
-            // It could not be read again.
-            return Err(HandleStoreError::Failed("the value is nested too deeply".to_owned()));
-        }
-        let value = encode(value).await?;
+        let value = if is_large(&value) {
+            let task = tokio::task::spawn_blocking(move || encode(&value, limits.bytes));
+            task.await.map_err(|error| HandleStoreError::Failed(error.to_string()))??
+        } else {
+            encode(&value, limits.bytes)?
+        };
         let issued = expiring::Limits {
             lifetime: limits.lifetime.saturating_mul(2).max(REMEMBERED),
             bytes: usize::MAX,
@@ -156,6 +151,29 @@ fn name(owner: &Owner, id: HandleId) -> String {
     format!("{id}/{}", owner.conversation)
 }
 
+/// Whether a value is large enough for a blocking thread. Looks at no more of it than that takes.
+fn is_large(value: &StoredValue) -> bool {
+    fn takes(value: &Json, left: &mut usize) -> bool {
+        let own = size_of::<Json>()
+            + match value {
+                Json::String(text) => text.len(),
+                Json::Object(object) => object.keys().map(str::len).sum(),
+                _ => 0,
+            };
+        *left = left.saturating_sub(own);
+        *left == 0
+            || match value {
+                Json::Array(items) => items.iter().any(|item| takes(item, left)),
+                Json::Object(object) => object.iter().any(|(_, item)| takes(item, left)),
+                _ => false,
+            }
+    }
+    match value {
+        StoredValue::Json(value) => takes(value, &mut { BLOCKING_BYTES }),
+        StoredValue::Bytes(blob) => blob.bytes.len() >= BLOCKING_BYTES,
+    }
+}
+
 /// Whether arrays and objects are nested more deeply than `levels`.
 fn is_deeper(value: &Json, levels: usize) -> bool {
     match (value, levels.checked_sub(1)) {
@@ -167,25 +185,26 @@ fn is_deeper(value: &Json, levels: usize) -> bool {
 }
 
 /// A value as bytes: a line of JSON that describes it, and the value.
-async fn encode(value: StoredValue) -> Result<Vec<u8>, HandleStoreError> {
-    let write = move |value: &StoredValue| {
-        let mime = match value {
-            StoredValue::Json(_) => None,
-            StoredValue::Bytes(blob) => Some(blob.mime.as_str()),
-        };
-        let mut bytes = object! {"version": VERSION, "mime": mime}.compact().into_bytes();
-        bytes.push(b'\n');
-        match value {
-            StoredValue::Json(value) => bytes.extend_from_slice(value.compact().as_bytes()),
-            StoredValue::Bytes(blob) => bytes.extend_from_slice(&blob.bytes),
-        }
-        bytes
-    };
-    if value.weight() < BLOCKING_BYTES {
-        return Ok(write(&value));
+fn encode(value: &StoredValue, limit: usize) -> Result<Vec<u8>, HandleStoreError> {
+    // JSON text is seldom less than half of the size in memory.
+    if value.weight() > limit.saturating_mul(2) {
+        return Err(HandleStoreError::Full);
     }
-    let task = tokio::task::spawn_blocking(move || write(&value));
-    task.await.map_err(|error| HandleStoreError::Failed(error.to_string()))
+    let (mime, text) = match value {
+        StoredValue::Json(value) if is_deeper(value, MAX_DEPTH) => {
+            // It could not be read again.
+            return Err(HandleStoreError::Failed("the value is nested too deeply".to_owned()));
+        }
+        StoredValue::Json(value) => (None, value.compact()),
+        StoredValue::Bytes(blob) => (Some(blob.mime.as_str()), String::new()),
+    };
+    let mut bytes = object! {"version": VERSION, "mime": mime}.compact().into_bytes();
+    bytes.push(b'\n');
+    bytes.extend_from_slice(match value {
+        StoredValue::Json(_) => text.as_bytes(),
+        StoredValue::Bytes(blob) => &blob.bytes,
+    });
+    Ok(bytes)
 }
 
 async fn decode(bytes: Vec<u8>) -> Result<StoredValue, HandleError> {

@@ -284,6 +284,18 @@ mod sqlite {
         assert!(cut.contains("not kept: the handle store failed"), "{}", &cut[cut.len() - 200..]);
     }
 
+    #[tokio::test]
+    async fn a_value_that_could_not_be_read_again_is_not_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path(), Limits::default());
+        let nested = |depth| (0..depth).fold(Json::Null, |inner, _| Json::Array(vec![inner]));
+        let mine = owner("acme", "chat-1");
+        let id = store.put(&mine, StoredValue::json(nested(128))).await.unwrap();
+        assert_eq!(store.find(&mine, id).await, Ok(StoredValue::json(nested(128))));
+        let deeper = store.put(&mine, StoredValue::json(nested(129))).await;
+        assert!(matches!(deeper, Err(HandleStoreError::Failed(_))), "{deeper:?}");
+    }
+
     #[tokio::test(flavor = "current_thread")]
     async fn storing_a_large_value_does_not_block_the_runtime() {
         let folder = tempfile::tempdir().unwrap();
