@@ -25,9 +25,9 @@ const SHOWN: usize = 60;
 /// Arguments of `approvals`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A call that needs approval waits in the gateway's data folder. After the answer, the client continues
-its conversation, and the call runs once, or the model reads the reason of the rejection. The command
-may run while the gateway runs.
+A call that needs approval waits in the gateway's data folder. After the answer, the client
+continues its conversation: the call runs once, or the model reads why it was rejected. The
+command may run while the gateway runs.
 
 Examples:
   toolwright approvals

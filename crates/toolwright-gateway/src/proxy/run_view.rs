@@ -30,6 +30,8 @@ pub struct RunView {
     spoke: bool,
     /// Whether this turn had text
     speaks: bool,
+    /// Usage that earlier replies have reported
+    reported: Usage,
 }
 
 impl RunView {
@@ -45,7 +47,13 @@ impl RunView {
             held: form.then(Vec::new),
             spoke: false,
             speaks: false,
+            reported: Usage::default(),
         }
+    }
+
+    /// Sets the usage that earlier replies of the run have reported.
+    pub fn set_reported(&mut self, usage: Usage) {
+        self.reported = usage;
     }
 
     /// Emits the events for the client that an event of a turn results in.
@@ -136,12 +144,27 @@ impl RunView {
         out.push(Event::End);
     }
 
-    /// Returns the last response, with the usage of all turns.
+    /// Returns the last response, with the usage of all turns since the last reply.
     pub fn final_response(&self, finished: RunResult) -> Response {
         let RunResult { mut response, usage, .. } = finished;
         response.parts.retain(|part| !self.hides_part(part));
-        response.usage = (usage != Usage::default()).then_some(usage);
+        response.usage = self.unreported(&usage);
         response
+    }
+
+    /// Returns the usage of all turns, without what earlier replies have reported.
+    pub fn unreported(&self, usage: &Usage) -> Option<Usage> {
+        let since = |all: Option<u64>, earlier: Option<u64>| {
+            all.map(|all| all.saturating_sub(earlier.unwrap_or(0)))
+        };
+        (*usage != Usage::default()).then(|| Usage {
+            input: since(usage.input, self.reported.input),
+            cache_read: since(usage.cache_read, self.reported.cache_read),
+            cache_write: since(usage.cache_write, self.reported.cache_write),
+            output: since(usage.output, self.reported.output),
+            reasoning: since(usage.reasoning, self.reported.reasoning),
+            extra: usage.extra.clone(),
+        })
     }
 
     /// Whether the client answers calls of a tool.

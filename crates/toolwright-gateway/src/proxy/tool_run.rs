@@ -128,7 +128,7 @@ impl Job {
         if found.is_none() {
             self.stores.pending_turns.recall(&self.caller.id, &mut request, Instant::now());
         }
-        let view = RunView::new(&request);
+        let mut view = RunView::new(&request);
         let messages = std::mem::take(&mut request.messages);
         // The model is the client's alias; each candidate has its own name.
         let model = request.model.take();
@@ -156,9 +156,14 @@ impl Job {
         let run = start.with_limits(self.limits).with_cancel(cancel.clone()).build();
         let run = run.map_err(failed)?;
         later = approvals::after_notice(&later, run.waiting());
+        // A retry repeats what an earlier attempt reported; another request does not.
+        let paid = if replays { run.usage().total() } else { 0 };
+        if !replays {
+            view.set_reported(run.usage().clone());
+        }
         let has_open_calls = run.waiting().next().is_some();
         Ok(Box::new(ToolRun {
-            paid: run.usage().total(),
+            paid,
             run,
             view,
             run_record: self.run_record,

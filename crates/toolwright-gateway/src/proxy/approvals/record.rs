@@ -7,7 +7,7 @@
 //!  "answer": {"answer": "approve", "reason": null, "by": "bob", "at": "2026-11-16T10:05:00Z"}}
 //! ```
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use toolwright::Caller;
 use toolwright::call::Answer;
@@ -117,11 +117,11 @@ impl ApprovalRecord {
         document
     }
 
-    /// Returns the entry of the ledger for its answer.
+    /// Returns the entry of the ledger for its answer, which was given now.
     pub fn ledger_entry(&self, by: Caller) -> Option<ApprovalEntry> {
         let answer = self.answer.as_ref()?;
         Some(ApprovalEntry {
-            time: UNIX_EPOCH + Duration::from_secs(answer.time),
+            time: SystemTime::now(),
             run: self.run.as_str().into(),
             caller: by,
             approval: self.id.as_str().into(),

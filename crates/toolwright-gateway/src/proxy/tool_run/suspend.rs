@@ -2,7 +2,7 @@
 
 use toolwright::call::Approval;
 use toolwright_core::response::Stop;
-use toolwright_core::{Fault, Part, Response, Usage};
+use toolwright_core::{Fault, Part, Response};
 
 use super::{RunStores, ToolRun, failed};
 use crate::proxy::approvals::{self, ApprovalRecord};
@@ -37,8 +37,7 @@ impl ToolRun {
         let mut response = std::mem::take(&mut self.last);
         response.parts.push(Part::text(approvals::notice(&self.pending)));
         response.stop = Stop::default();
-        let usage = self.run.usage();
-        response.usage = (*usage != Usage::default()).then(|| usage.clone());
+        response.usage = self.view.unreported(self.run.usage());
         response
     }
 

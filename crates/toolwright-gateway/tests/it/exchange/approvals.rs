@@ -81,6 +81,7 @@ fn a_call_waits_for_approval_and_runs_once() {
     let asked = upstream.received().len();
     let again = gateway.post(CHAT, &[WANTED], next_body(&notice, false).as_bytes()).ok();
     assert_eq!(id_of(&again), id);
+    assert_eq!(at(&again.json(), "/usage/total_tokens").compact(), "0");
     assert_eq!(upstream.received().len(), asked);
 
     // A restart in between changes nothing.
@@ -92,6 +93,7 @@ fn a_call_waits_for_approval_and_runs_once() {
     upstream.then(whole("Written.", &[]));
     let done = gateway.post(CHAT, &[WANTED], next_body(&notice, false).as_bytes()).ok();
     assert_eq!(said(&done), "Written.");
+    assert_eq!(at(&done.json(), "/usage/total_tokens").compact(), "15", "of this request");
     assert_eq!(done.header("toolwright-approval"), None);
     assert_eq!(done.header("toolwright-conversation"), answer.header("toolwright-conversation"));
     assert_eq!(std::fs::read_to_string(gateway.file("新.txt")).unwrap(), "x");
