@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
 use crate::{
-    args_report, bench, bench_gateway, clients, conformance, examples, features, fuzz, recorded,
-    release, tidy,
+    args_report, bench, bench_gateway, clients, conformance, examples, features, fuzz, oauth,
+    recorded, release, tidy,
 };
 
 struct Step {
@@ -32,6 +32,7 @@ const QUICK: &[Step] = &[
 const SLOW: &[Step] = &[
     Step { name: "publish", budget: 4, run: release::publish },
     Step { name: "semver", budget: 13, run: release::semver },
+    Step { name: "oauth", budget: 2, run: oauth::run },
     Step { name: "clients", budget: 3, run: || clients::run(&["--quick"]) },
     Step { name: "recorded", budget: 2, run: || recorded::run_if_present("../shared/recorded") },
     Step { name: "fuzz", budget: 4, run: || fuzz::run(&fuzz::Plan::default()) },

@@ -10,6 +10,7 @@ mod conformance;
 mod examples;
 mod features;
 mod fuzz;
+mod oauth;
 mod packages;
 mod recorded;
 mod release;
@@ -22,8 +23,8 @@ const HELP: &str = "\
 Usage: cargo xtask <task>
 
   ci [--full | STEP…]      format, lints, tests, docs, tidy, examples, external, args-report,
-                           conformance; --full adds publish, semver, clients, recorded, fuzz, bench,
-                           bench-gateway, soak, chaos; with names, only those steps
+                           conformance; --full adds publish, semver, oauth, clients, recorded, fuzz,
+                           bench, bench-gateway, soak, chaos; with names, only those steps
   tidy                     the rules of the source tree
   conformance [--verbose] [--write]
                            what we emit, judged by the vendors' own SDKs, and the gateway, driven
@@ -31,6 +32,7 @@ Usage: cargo xtask <task>
   clients [--quick] [--write] [NAME…]
                            agent clients, run through the gateway; --quick takes those of
                            ci --full, --write puts the table into docs/clients.md
+  oauth                    the OAuth client, judged by a certified authorization server
   args-report [DIR]        how many calls of a directory like fixtures/args come out right
   recorded DIR [--only DIALECT[.KIND]] [--to DIALECT] [--verbose]
                            translate a directory of recorded vendor traffic into every dialect, and
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["conformance", rest @ ..] => conformance::Plan::parse(rest).and_then(conformance::run),
         ["clients", rest @ ..] => clients::run(rest),
+        ["oauth"] => oauth::run(),
         ["args-report"] => args_report::run("fixtures/args"),
         ["args-report", directory] => args_report::run(directory),
         ["recorded", rest @ ..] => {

@@ -136,6 +136,7 @@ const CRATES: &[Layers] = &[
             "args_report",
             "conformance",
             "recorded",
+            "oauth",
             "clients",
             "fuzz",
             "bench",

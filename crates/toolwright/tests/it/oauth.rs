@@ -1,5 +1,6 @@
 //! The OAuth client against a strict authorization server.
 
+mod provider;
 mod server;
 mod store;
 
