@@ -318,3 +318,44 @@ fn a_failed_model_after_the_approved_call_does_not_repeat_it() {
     let outcomes = of_role(&upstream.last().json(), "tool");
     assert_eq!(outcomes.len(), 1);
 }
+
+#[test]
+fn calls_of_one_turn_are_answered_one_by_one() {
+    let both = [
+        call(0, "call_a", "write_file", r#"{"path":"a.txt","content":"x"}"#),
+        call(1, "call_b", "write_file", r#"{"path":"b.txt","content":"x"}"#),
+    ];
+    let upstream = Upstream::start([whole("", &both)]);
+    let gateway = Gateway::start(&config(&upstream));
+    let named = [WANTED, ("toolwright-conversation", "thread-1")];
+    let go_on = || gateway.post(CHAT, &named, question(false, "").as_bytes()).ok();
+    let answer = go_on();
+    assert!(said(&answer).starts_with("These calls wait"), "{}", said(&answer));
+    let ids = id_of(&answer);
+    let (first, second) = ids.split_once(", ").unwrap();
+    gateway.ask_json(&format!("/v1/approvals/{second}"), APPROVE).ok();
+    let answer = go_on();
+    assert_eq!(id_of(&answer), first, "the other one still waits");
+    assert!(!gateway.file("a.txt").exists() && gateway.file("b.txt").exists());
+    assert_eq!(upstream.received().len(), 1, "the model waits for both");
+    gateway.ask_json(&format!("/v1/approvals/{first}"), r#"{"answer":"reject"}"#).ok();
+    upstream.then(whole("One of two.", &[]));
+    assert_eq!(said(&go_on()), "One of two.");
+    assert!(!gateway.file("a.txt").exists());
+    let outcomes = of_role(&upstream.last().json(), "tool");
+    let texts: Vec<String> = outcomes.iter().map(|own| text_at(own, "/content")).collect();
+    assert!(texts[0].contains("did not get it") && texts[1].contains("b.txt"), "{texts:?}");
+}
+
+#[test]
+fn nobody_on_a_network_approves_without_a_key() {
+    let upstream = Upstream::start([]);
+    let open = ["listen = \"0.0.0.0:0\"\nopen = true\n", &config(&upstream)].concat();
+    let gateway = Gateway::start_as_configured(&open);
+    let id = id_of(&ask(&gateway, &upstream, &[]));
+    let path = format!("/v1/approvals/{id}");
+    let refused = gateway.ask_json(&path, APPROVE);
+    assert_eq!(refused.status, 403, "{}", refused.text());
+    let (done, text) = approvals(&gateway, &["approve", &id, "--as", "root"]);
+    assert!(done && text.contains("\"by\": \"root\""), "{text}");
+}
