@@ -10,6 +10,7 @@ pub(crate) const LIGHT: &[&str] = &[
     "toolwright-gateway/otel",
     "toolwright/builtin",
     "toolwright/oauth",
+    "toolwright/offline",
     "toolwright/process",
     "toolwright/sqlite",
     "toolwright/transport",

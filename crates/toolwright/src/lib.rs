@@ -11,6 +11,7 @@
 //! # Features
 //!
 //! - `upstream` (default): models of vendors over HTTP
+//! - `offline` (default): a rule-based stand-in for a model, to try things without a key
 //! - `transport`: the HTTP client below `upstream`, alone
 //! - `oauth`: an OAuth 2.1 client, over the same HTTP client
 //! - `sqlite`: the ledger and the journal in files
@@ -30,6 +31,9 @@
 //!     format!("{} numbers now", data.0.len())
 //! }
 //!
+//! # #[cfg(not(feature = "offline"))]
+//! # fn main() {}
+//! # #[cfg(feature = "offline")]
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let toolbox = Toolbox::new([add::handler()])?;
@@ -64,6 +68,8 @@ pub mod macros;
 pub mod model;
 #[cfg(feature = "oauth")]
 pub mod oauth;
+#[cfg(feature = "offline")]
+pub mod offline;
 pub mod output;
 pub mod prelude;
 #[cfg(feature = "process")]

@@ -1,8 +1,7 @@
 //! The [`Upstream`] trait, which answers requests, and [`Model`], one model of an upstream.
 //!
-//! Two upstreams need no network: [`ScriptedModel`], for tests, and the [`Offline`] rules.
+//! [`ScriptedModel`] is an upstream for tests.
 
-mod offline;
 mod scripted;
 
 use std::fmt;
@@ -14,13 +13,12 @@ use futures_util::Stream;
 use toolwright_core::event::split;
 use toolwright_core::{Event, Fault, Request, Response};
 
-pub use offline::{OFFLINE, Offline};
 pub use scripted::ScriptedModel;
 
 /// The events of a response as they arrive. Dropping the stream cancels the request.
 pub type EventStream = Pin<Box<dyn Stream<Item = Event> + Send>>;
 
-/// Answers requests: a vendor over HTTP, a script, the offline rules.
+/// Answers requests: a vendor over HTTP, a script, a set of rules.
 pub trait Upstream: Send + Sync + 'static {
     /// Returns the complete response.
     fn respond(&self, request: Request) -> impl Future<Output = Result<Response, Fault>> + Send;
@@ -69,8 +67,9 @@ pub struct Model {
 /// No known provider has a model of this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no upstream is known for the model '{model}'{}; one that needs neither key nor network is offline/rules",
-    suggestion.as_ref().map(|own| format!("; did you mean '{own}'?")).unwrap_or_default()
+    "no upstream is known for the model '{model}'{}{}",
+    suggestion.as_ref().map(|own| format!("; did you mean '{own}'?")).unwrap_or_default(),
+    local.map(|own| format!("; one that needs neither key nor network is {own}")).unwrap_or_default()
 )]
 #[non_exhaustive]
 pub struct UnknownModel {
@@ -78,18 +77,27 @@ pub struct UnknownModel {
     pub model: String,
     /// A similar name that exists
     pub suggestion: Option<String>,
+    /// A model that needs neither key nor network
+    pub local: Option<&'static str>,
 }
 
 impl UnknownModel {
     /// Creates an error without a suggestion.
     pub fn new(model: impl Into<String>) -> UnknownModel {
-        UnknownModel { model: model.into(), suggestion: None }
+        UnknownModel { model: model.into(), suggestion: None, local: None }
     }
 
     /// Sets a similar name that exists.
     #[must_use]
     pub fn with_suggestion(mut self, name: impl Into<String>) -> UnknownModel {
         self.suggestion = Some(name.into());
+        self
+    }
+
+    /// Sets a model that needs neither key nor network.
+    #[must_use]
+    pub fn with_local(mut self, name: &'static str) -> UnknownModel {
+        self.local = Some(name);
         self
     }
 }

@@ -1,6 +1,8 @@
-//! Resolves the name of a model: the offline rules, or a model of a provider.
+//! Resolves the name of a model: a model of a provider, or the offline rules.
 
-use crate::model::{Model, OFFLINE, UnknownModel};
+use crate::model::{Model, UnknownModel};
+#[cfg(feature = "offline")]
+use crate::offline::OFFLINE;
 #[cfg(feature = "upstream")]
 use crate::upstream::{self, Environment, ProviderError, providers};
 
@@ -18,24 +20,38 @@ pub enum ModelError {
 }
 
 impl Model {
-    /// Finds a model by its name: `provider/model`, such as `offline/rules`.
+    /// Finds a model by its name.
     ///
-    /// With the feature `upstream` also `deepseek/deepseek-chat`, or a bare id such as `gpt-4o`.
-    /// The key is read from the environment variable that the vendor's SDK reads.
+    /// With the feature `upstream`, this is `provider/model`, such as `deepseek/deepseek-chat`, or a bare
+    /// id such as `gpt-4o`. The key is read from the environment variable that the vendor's SDK reads.
+    /// With the feature `offline`, it may be `offline/rules`.
     pub fn new(name: &str) -> Result<Model, ModelError> {
         match name {
+            #[cfg(feature = "offline")]
             OFFLINE | "offline" => Ok(Model::offline()),
             #[cfg(feature = "upstream")]
             _ => Model::from_env(name, &upstream::process),
             #[cfg(not(feature = "upstream"))]
-            _ => Err(UnknownModel::new(name).into()),
+            _ => Err(with_local(UnknownModel::new(name)).into()),
         }
     }
 
     /// Finds a model of a provider, with keys and addresses from an environment.
     #[cfg(feature = "upstream")]
     pub fn from_env(name: &str, environment: Environment<'_>) -> Result<Model, ModelError> {
-        let (provider, model) = providers::resolve(name)?;
+        let (provider, model) = providers::resolve(name).map_err(with_local)?;
         Ok(Model::with_upstream(provider.remote(environment)?, model))
     }
+}
+
+/// Adds the name of the offline rules.
+#[cfg(feature = "offline")]
+fn with_local(error: UnknownModel) -> UnknownModel {
+    error.with_local(OFFLINE)
+}
+
+/// There is no model that needs neither key nor network.
+#[cfg(not(feature = "offline"))]
+fn with_local(error: UnknownModel) -> UnknownModel {
+    error
 }

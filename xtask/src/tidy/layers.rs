@@ -93,6 +93,7 @@ const CRATES: &[Layers] = &[
             "handler",
             "macros",
             "model",
+            "offline",
             "chat",
             "ledger",
             "call",

@@ -6,7 +6,8 @@ use std::path::Path;
 use clap::Args;
 use toolwright::call::CallResult;
 use toolwright::chat::response;
-use toolwright::model::{Model, OFFLINE};
+use toolwright::model::Model;
+use toolwright::offline::OFFLINE;
 use toolwright::run::{Agent, Limit, Limits, Run, RunError, RunEvent, RunResult};
 use toolwright::{Call, Json, Part, Response};
 

@@ -14,6 +14,7 @@ mod ledger;
 mod macros;
 #[cfg(feature = "oauth")]
 mod oauth;
+#[cfg(feature = "offline")]
 mod offline;
 #[cfg(feature = "sqlite")]
 mod process;

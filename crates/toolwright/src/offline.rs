@@ -9,8 +9,8 @@
 //! Chinese. Equal requests get equal responses. Every response says that it is not from a language
 //! model.
 //!
-//! The work is bounded for any request: only the beginning of a text is read (`READ` bytes of the
-//! user's message, [`pick::READ_TOOLS`] of the tools), and the number of attempts is limited. It
+//! The work is bounded for any request: only the beginning of a text is read (16 KiB of the
+//! user's message, a part of the tools), and the number of attempts is limited. It
 //! runs on a blocking thread.
 
 mod clause;
@@ -33,7 +33,7 @@ use toolwright_core::{
     Tool, ToolChoice, ToolKind,
 };
 
-use super::{Model, Upstream};
+use crate::model::{Model, Upstream};
 use extract::{Found, Source};
 use pick::Index;
 use speak::Language;
