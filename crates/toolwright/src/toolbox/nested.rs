@@ -140,17 +140,17 @@ impl Scope {
     ///
     /// /// Returns the price of an article.
     /// #[tool(read_only)]
-    /// fn price(article: String) -> f64 {
-    ///     article.len() as f64
+    /// fn price(article: String) -> u64 {
+    ///     if article == "tea" { 3 } else { 4 }
     /// }
     ///
     /// /// Returns the price of some articles.
     /// #[tool(read_only)]
-    /// async fn total(#[scope] scope: &Scope, articles: Vec<String>) -> Result<f64, ToolError> {
-    ///     let mut total = 0.0;
+    /// async fn total(#[scope] scope: &Scope, articles: Vec<String>) -> Result<u64, ToolError> {
+    ///     let mut total = 0;
     ///     for article in articles {
     ///         let price = scope.call("price", object! {"article": article}).await?;
-    ///         total += price.value().and_then(|value| value.as_f64()).unwrap_or_default();
+    ///         total += price.value().and_then(|value| value.as_u64()).unwrap_or_default();
     ///     }
     ///     Ok(total)
     /// }
@@ -159,7 +159,7 @@ impl Scope {
     /// # let call = toolwright::Call::new("c1", "total", toolwright::Arguments::from_text(text));
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
     /// # let status = toolbox.call(&toolwright::Session::new("run"), &call).await;
-    /// # assert_eq!(status.result().and_then(|done| done.value()?.as_f64()), Some(7.0));
+    /// # assert_eq!(status.result().and_then(|done| done.value()?.as_u64()), Some(7));
     /// # });
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
