@@ -1,6 +1,7 @@
 //! Environment variables, looked up by a function, so that nothing but [`process`] depends on the
 //! process.
 
+#[cfg(feature = "upstream")]
 use crate::secret::SecretString;
 
 /// Looks up a variable. An empty value counts as absent.
@@ -17,6 +18,7 @@ pub(crate) fn get(environment: Environment<'_>, name: &str) -> Option<String> {
 }
 
 /// The value of a variable that holds a secret.
+#[cfg(feature = "upstream")]
 pub(crate) fn secret(environment: Environment<'_>, name: &str) -> Option<SecretString> {
     get(environment, name).map(SecretString::new)
 }

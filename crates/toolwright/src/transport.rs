@@ -25,10 +25,14 @@ mod tls;
 mod tunnel;
 
 pub use client::HttpClient;
+#[cfg(feature = "upstream")]
 pub(crate) use client::{AGENT, IDENTITY};
 pub use deadline::Deadlines;
 pub use error::TransportError;
-pub(crate) use header::{FRAMING, remove_connection_headers, sensitive};
+#[cfg(any(feature = "oauth", feature = "upstream"))]
+pub(crate) use header::sensitive;
+pub(crate) use header::{FRAMING, remove_connection_headers};
+#[cfg(feature = "upstream")]
 pub(crate) use incoming::begins_with;
 pub use incoming::{Incoming, IncomingBody};
 pub use policy::AddressPolicy;

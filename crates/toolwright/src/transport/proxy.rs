@@ -96,6 +96,7 @@ impl Proxy {
     }
 
     /// The proxy of one host, so that it need not be looked up for each request.
+    #[cfg(feature = "upstream")]
     pub(crate) fn for_host(&self, uri: &Uri) -> Proxy {
         match self.target_for(uri).cloned() {
             Some(target) => Proxy { http: Some(target.clone()), https: Some(target), direct: None },
