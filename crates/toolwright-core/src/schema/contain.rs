@@ -7,6 +7,7 @@
 
 mod bound;
 mod disjoint;
+mod endless;
 mod given;
 mod prove;
 mod refute;

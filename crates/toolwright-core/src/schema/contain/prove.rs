@@ -27,7 +27,9 @@ impl Comparison<'_> {
             matches!(draft, Draft6 | Draft7 | Draft201909 | Draft202012)
         };
         let goal = self.root(Side::Outer);
-        if !is_known(self.inner.draft) || !is_known(self.outer.draft) {
+        let has_meaning =
+            |side| is_known(self.source(side).draft) && !self.has_endless_reference(side);
+        if !has_meaning(Side::Inner) || !has_meaning(Side::Outer) {
             return Err(goal.at.to_string());
         }
         let mut prover = Prover { comparison: self, open: Vec::new(), depth: 0 };

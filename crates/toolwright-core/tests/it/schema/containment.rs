@@ -223,6 +223,17 @@ fn document(dice: &mut Dice) -> Json {
     schema
 }
 
+#[test]
+fn nothing_is_proved_of_a_reference_that_leads_back_for_the_same_value() {
+    for endless in [
+        r##"{"not":{"maximum":1,"$ref":"#"}}"##,
+        r##"{"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"if":{"$ref":"#/$defs/a"}}},"$ref":"#/$defs/a"}"##,
+    ] {
+        let answer = compare(r#"{"type":"boolean"}"#, endless);
+        assert!(!matches!(answer, Containment::Contained), "{endless}");
+    }
+}
+
 /// Adds or removes a keyword, at the root or in a part of the schema.
 fn vary(dice: &mut Dice, schema: &mut Json, depth: usize) {
     let Json::Object(object) = schema else { return };
