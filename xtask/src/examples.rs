@@ -43,7 +43,8 @@ fn names() -> Outcome<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(root().join(FOLDER))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        names.extend(name.strip_suffix(".rs").map(str::to_owned));
+        let is_numbered = name.starts_with(|first: char| first.is_ascii_digit());
+        names.extend(name.strip_suffix(".rs").filter(|_| is_numbered).map(str::to_owned));
     }
     names.sort();
     Ok(names)

@@ -1,5 +1,5 @@
 //! Judges the OAuth client with `oidc-provider`, a certified authorization server:
-//! `conformance/oauth/server.mjs` runs a test of the library beside it.
+//! `conformance/oauth/server.mjs` runs an example of the library beside it.
 
 use crate::features::light_of;
 use crate::packages::NodePackages;
@@ -8,18 +8,17 @@ use crate::run::{Outcome, Program, root};
 const PACKAGES: NodePackages =
     NodePackages { source: "conformance/oauth", folder: "target/conformance-oauth" };
 
-/// Installs the server, and runs the test beside it.
+/// Installs the server, and runs the check beside it.
 pub(crate) fn run() -> Outcome {
     let features = light_of("toolwright");
-    let test =
-        ["test", "--quiet", "--package", "toolwright", "--features", &features, "--test", "it"];
-    Program::cargo().with(&test).with(&["--no-run"]).run()?;
+    let example =
+        ["--quiet", "-p", "toolwright", "--features", &features, "--example", "check_oauth"];
+    Program::cargo().with(&["build"]).with(&example).run()?;
     PACKAGES.install()?;
     let folder = root().join(PACKAGES.folder);
     let server = folder.join("server.mjs");
     Program::new(folder.join("node_modules/.bin/node"))
-        .with(&[&server.to_string_lossy(), "cargo"])
-        .with(&test)
-        .with(&["oauth::provider", "--", "--ignored"])
+        .with(&[&server.to_string_lossy(), "cargo", "run"])
+        .with(&example)
         .run()
 }

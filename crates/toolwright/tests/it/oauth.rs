@@ -1,6 +1,5 @@
 //! The OAuth client against a strict authorization server.
 
-mod provider;
 mod server;
 mod store;
 

@@ -1,4 +1,12 @@
-//! The OAuth client against `oidc-provider`, a certified authorization server, which `cargo xtask oauth` starts.
+//! Checks the OAuth client against `oidc-provider`, a certified authorization server, which `cargo xtask oauth`
+//! starts. It panics at the first answer that is not as expected.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed check ends the program"
+)]
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,10 +16,17 @@ use bytes::Bytes;
 use http::Request;
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use toolwright::oauth::{
-    ClientAuthentication, LoopbackListener, OAuthClient, ServerMetadata, registration,
+    ClientAuthentication, LoopbackListener, MemoryTokens, OAuthClient, ServerMetadata, TokenSource,
+    registration,
 };
+use toolwright::transport::HttpClient;
 
-use super::{CALLS, http, source};
+/// Number of calls that need a token at the same time.
+const CALLS: usize = 50;
+
+fn http() -> HttpClient {
+    HttpClient::new("the authorization server").unwrap()
+}
 
 /// Follows redirects with cookies, as a browser does, to the redirect URI, and requests that.
 async fn browse(mut url: String, issuer: &str) {
@@ -39,9 +54,8 @@ async fn browse(mut url: String, issuer: &str) {
     panic!("too many redirects, the last to {url}");
 }
 
-#[tokio::test]
-#[ignore = "needs oidc-provider; run by `cargo xtask oauth`"]
-async fn a_certified_server_grants_what_is_asked_for() {
+#[tokio::main]
+async fn main() {
     let issuer = std::env::var("TOOLWRIGHT_OIDC_ISSUER").expect("`cargo xtask oauth` sets it");
     let resource = format!("{issuer}/mcp");
     let metadata = ServerMetadata::discover(&http(), &issuer).await.unwrap();
@@ -61,7 +75,8 @@ async fn a_certified_server_grants_what_is_asked_for() {
     assert_eq!(token.scope(), Some("read write"));
 
     // The server rotates refresh tokens: a second use of one would end the login.
-    let source = source(client.clone());
+    let source =
+        TokenSource::for_user(client.clone(), Arc::new(MemoryTokens::new()), "user at resource");
     source.set(token.clone()).await.unwrap();
     let calls: Vec<_> = (0..CALLS)
         .map(|_| {
