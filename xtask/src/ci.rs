@@ -24,14 +24,14 @@ const QUICK: &[Step] = &[
     Step { name: "docs", budget: 1, run: docs },
     Step { name: "tidy", budget: 1, run: tidy::run },
     Step { name: "examples", budget: 2, run: examples::run },
-    Step { name: "external", budget: 3, run: release::external },
+    Step { name: "external", budget: 2, run: release::external },
     Step { name: "args-report", budget: 1, run: || args_report::run("fixtures/args") },
     Step { name: "conformance", budget: 4, run: || conformance::run(conformance::Plan::default()) },
 ];
 
 const SLOW: &[Step] = &[
     Step { name: "publish", budget: 4, run: release::publish },
-    Step { name: "semver", budget: 13, run: release::semver },
+    Step { name: "semver", budget: 12, run: release::semver },
     Step { name: "oauth", budget: 2, run: oauth::run },
     Step { name: "clients", budget: 3, run: || clients::run(&["--quick"]) },
     Step { name: "recorded", budget: 2, run: || recorded::run_if_present("../shared/recorded") },
