@@ -3,6 +3,7 @@
 //! Nothing is copied: a piece is a part of the content, or the value that a preview stands for. A journal
 //! records where the pieces are, and a repeated call finds them while the handle store has the values.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use toolwright_core::part::{Body, Part};
@@ -67,14 +68,21 @@ impl Piece {
         }
     }
 
-    async fn read(record: &Json, owner: &Owner, store: Option<&dyn HandleStore>) -> Option<Piece> {
+    /// Reads a record. Pieces of one value share it.
+    async fn read(
+        record: &Json,
+        owner: &Owner,
+        store: Option<&dyn HandleStore>,
+        values: &mut HashMap<HandleId, StoredValue>,
+    ) -> Option<Piece> {
         if let Some(handle) = record.get("handle") {
-            let handle: Handle = handle.as_str()?.parse().ok()?;
-            let value = store?.find(owner, handle.id).await.ok()?;
-            return Some(Piece {
-                root: Root::Value(value, Some(handle.id)),
-                pointer: handle.pointer,
-            });
+            let Handle { id, pointer } = handle.as_str()?.parse().ok()?;
+            let value = match values.get(&id) {
+                Some(value) => value.clone(),
+                None => store?.find(owner, id).await.ok()?,
+            };
+            values.insert(id, value.clone());
+            return Some(Piece { root: Root::Value(value, Some(id)), pointer });
         }
         let index = usize::try_from(record.get("part")?.as_u64()?).ok()?;
         Some(Piece { root: Root::Part(index), pointer: record.get("pointer")?.as_str()?.into() })
@@ -126,9 +134,9 @@ impl CompleteOutput {
         if let Some(count) = record.as_u64().and_then(|count| usize::try_from(count).ok()) {
             return CompleteOutput::Content(count);
         }
-        let mut pieces = Vec::new();
+        let (mut pieces, mut values) = (Vec::new(), HashMap::new());
         for record in record.as_array().unwrap_or_default() {
-            match Piece::read(record, owner, store).await {
+            match Piece::read(record, owner, store, &mut values).await {
                 Some(piece) => pieces.push(piece),
                 None => return CompleteOutput::Unavailable,
             }

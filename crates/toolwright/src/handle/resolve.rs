@@ -9,6 +9,7 @@
 //! | has `"contentEncoding": "base64"`, and the value is bytes | the bytes in base64 |
 //! | anything else | the JSON value, strings included |
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use base64::Engine;
@@ -19,7 +20,7 @@ use toolwright_core::json::Path;
 use toolwright_core::schema::Violation;
 
 use super::preview::{cut, pieces, size};
-use super::{Handle, HandleError, HandleStore, Owner, StoredValue, slot, weight};
+use super::{Handle, HandleError, HandleId, HandleStore, Owner, StoredValue, slot, weight};
 
 /// Maximum number of bytes in memory that the handles of one call may resolve to.
 pub const RESOLVED_MAX: usize = 64 << 20;
@@ -48,19 +49,32 @@ pub async fn resolve(
 ) -> Result<Vec<Change>, HandleFailure> {
     let mut sites = Vec::new();
     collect(value, &Path::ROOT, &mut sites);
-    let mut resolver = Resolver { schema, owner, store, room: RESOLVED_MAX };
+    let mut resolver = Resolver { schema, owner, store, last: None, room: RESOLVED_MAX };
     let mut changes = Vec::with_capacity(sites.len());
-    for Site { value, handle, path } in sites {
+    for (index, Site { value, handle, path }) in grouped(sites) {
         let found = resolver.find(&handle, &path).await.map_err(|(error, kept)| {
             let text = explain(&handle, &path, error, kept.as_ref());
             HandleFailure { path: path.clone(), error, text }
         })?;
         if let Some(found) = found {
             let handle = std::mem::replace(value, found);
-            changes.push(Change { from: Some(handle), ..Change::new(path, Op::Handle) });
+            changes.push((index, Change { from: Some(handle), ..Change::new(path, Op::Handle) }));
         }
     }
-    Ok(changes)
+    changes.sort_by_key(|(index, _)| *index);
+    Ok(changes.into_iter().map(|(_, change)| change).collect())
+}
+
+/// The sites with their indices, those of the same value after each other: a model may refer to a large
+/// value many times, and the store reads it once.
+fn grouped(sites: Vec<Site<'_>>) -> Vec<(usize, Site<'_>)> {
+    let mut first = HashMap::new();
+    for (index, site) in sites.iter().enumerate() {
+        first.entry(site.handle.id).or_insert(index);
+    }
+    let mut sites: Vec<_> = sites.into_iter().enumerate().collect();
+    sites.sort_by_key(|(_, site)| first.get(&site.handle.id).copied());
+    sites
 }
 
 /// A handle in the arguments.
@@ -132,6 +146,8 @@ struct Resolver<'r> {
     schema: &'r Json,
     owner: &'r Owner,
     store: &'r dyn HandleStore,
+    /// The value that was read last
+    last: Option<(HandleId, StoredValue)>,
     room: usize,
 }
 
@@ -149,7 +165,7 @@ impl Resolver<'_> {
         if asks("format", "handle") {
             return Ok(None);
         }
-        let kept = self.store.find(self.owner, handle.id).await.map_err(|error| (error, None))?;
+        let kept = self.read(handle.id).await.map_err(|error| (error, None))?;
         let found = match &kept {
             StoredValue::Json(value) => match value.pointer(&handle.pointer) {
                 Some(piece) if self.has_room(weight(piece)) => Ok(piece.clone()),
@@ -168,6 +184,17 @@ impl Resolver<'_> {
             }
         };
         found.map(Some).map_err(|error| (error, Some(kept)))
+    }
+
+    async fn read(&mut self, id: HandleId) -> Result<StoredValue, HandleError> {
+        if let Some((last, value)) = &self.last
+            && *last == id
+        {
+            return Ok(value.clone());
+        }
+        let value = self.store.find(self.owner, id).await?;
+        self.last = Some((id, value.clone()));
+        Ok(value)
     }
 
     fn has_room(&mut self, bytes: usize) -> bool {

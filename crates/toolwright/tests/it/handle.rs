@@ -4,6 +4,7 @@ mod store;
 
 use std::time::Duration;
 
+use crate::support::CountingHandles;
 use toolwright::handle::{
     Handle, HandleError, HandleId, HandleStore, Limits, MemoryHandles, Owner, PREVIEW_MAX,
     StoredValue, admit, budget, conceal, preview, resolve,
@@ -394,4 +395,19 @@ fn the_schema_that_models_see_admits_handles_where_data_goes() {
     );
     assert_eq!(shown.compact(), json(&expected).compact());
     assert_eq!(admit(&schema).compact(), shown.compact());
+}
+
+#[tokio::test]
+async fn a_value_is_read_once_however_often_it_is_named() {
+    let (store, mine) = (CountingHandles::default(), owner("a", "r"));
+    let first = store.put(&mine, StoredValue::json(table())).await.unwrap();
+    let second = store.put(&mine, StoredValue::json(json("[1]"))).await.unwrap();
+    let names = |_| [Json::from(format!("{first}#/rows/1/0")), Json::from(format!("{second}#/0"))];
+    let mut arguments = Json::Array((0..1000).flat_map(names).collect());
+    let changes = resolve(&mut arguments, &any(), &mine, &store).await.unwrap();
+    assert_eq!(store.reads.get(), 2);
+    let pairs = arguments.as_array().unwrap().chunks(2);
+    assert!({ pairs }.all(|pair| pair == [Json::from("李四"), Json::from(1)]));
+    let paths = changes.iter().map(|change| change.path.clone());
+    assert!(paths.eq((0..2000).map(|index| format!("/{index}"))), "in the order of the arguments");
 }

@@ -4,6 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use toolwright::call::{CallResult, CallStatus};
+use toolwright::handle::{
+    HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, MemoryHandles, Owner,
+    StoredValue,
+};
 use toolwright::json::Object;
 use toolwright::{Arguments, Call, Effect, Handler, Json, Output, Session, Tool, Toolbox};
 
@@ -86,4 +90,30 @@ pub fn text(done: &CallResult) -> String {
 
 pub fn kind(done: &CallResult) -> Option<&'static str> {
     done.error.as_ref().map(|error| error.kind.as_str())
+}
+
+/// A handle store that counts how often a value is read.
+#[derive(Default)]
+pub struct CountingHandles {
+    store: MemoryHandles,
+    pub reads: Counter,
+}
+
+impl HandleStore for CountingHandles {
+    fn put<'a>(
+        &'a self,
+        owner: &'a Owner,
+        value: StoredValue,
+    ) -> HandleFuture<'a, Result<HandleId, HandleStoreError>> {
+        self.store.put(owner, value)
+    }
+
+    fn find<'a>(
+        &'a self,
+        owner: &'a Owner,
+        id: HandleId,
+    ) -> HandleFuture<'a, Result<StoredValue, HandleError>> {
+        self.reads.hit();
+        self.store.find(owner, id)
+    }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::support::{any, call, done, json, make, text, tool, toolbox};
+use crate::support::{CountingHandles, any, call, done, json, make, text, tool, toolbox};
 use toolwright::call::{CallResult, Completeness, ResultSource};
 use toolwright::handle::{Limits, MemoryHandles};
 use toolwright::output::{Blob, Content, OutputPiece};
@@ -160,4 +160,17 @@ async fn a_replay_has_the_output_that_the_handle_store_has() {
     let limits = Limits { lifetime: Duration::ZERO, ..Limits::default() };
     let forgetful = large().with_handles(Arc::new(MemoryHandles::new(limits)));
     assert_eq!(replay(&forgetful).await.output(), None, "it has expired");
+}
+
+#[tokio::test]
+async fn a_replay_reads_the_rest_once() {
+    let pieces = (0..1000).map(|number| Content::Text(format!("piece {number}")));
+    let output = pieces.fold(Output::text("first"), Output::with);
+    let handles = Arc::new(CountingHandles::default());
+    let toolbox = toolbox([producer(output).with_budget(100)]).with_handles(handles.clone());
+    make(&toolbox, "load", "{}").await;
+    let again = make(&toolbox, "load", "{}").await;
+    assert_eq!(again.source, ResultSource::Journal);
+    assert_eq!(again.output().unwrap()[1000], OutputPiece::Text("piece 999"));
+    assert_eq!(handles.reads.get(), 1);
 }
