@@ -37,8 +37,8 @@ impl Toolbox {
         }
     }
 
-    /// Lists the tools of a source again whenever it [has changed](ToolSource::changed). Never returns;
-    /// spawn it as a task.
+    /// Lists the tools of a source again whenever it [has changed](ToolSource::changed), but not within a
+    /// second after its last listing. Never returns; spawn it as a task.
     pub async fn follow_sources(&self) {
         match &self.parts.sources {
             Some(sources) => sources.follow().await,

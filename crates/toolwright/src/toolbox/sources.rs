@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{join_all, select_all};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use toolwright_core::{Tool, ToolKind};
 
 use super::item::Item;
+use super::lookup;
 use super::source::{SourceError, SourceProblem, SourceReport, ToolSource};
 use crate::bounded::BoundedMap;
 use crate::error::{CallError, CallErrorKind};
@@ -24,6 +25,8 @@ use crate::handler::Handler;
 const LISTING_DEADLINE: Duration = Duration::from_secs(30);
 /// Maximum duration of the resolution of a tool.
 const RESOLVING_DEADLINE: Duration = Duration::from_secs(10);
+/// Minimum time between a listing of a source and the next one that its changes cause.
+const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of pages of one listing.
 const MAX_PAGES: usize = 10_000;
 /// Maximum number of compiled tools.
@@ -156,17 +159,19 @@ impl Sources {
         }
     }
 
-    /// Refreshes a source whenever it has changed. Never returns.
+    /// Refreshes a source whenever it has changed, at most once in an interval. Never returns.
     pub(crate) async fn follow(&self) {
         if self.slots.is_empty() {
             return std::future::pending().await;
         }
-        let mut changes: Vec<_> = self.slots.iter().enumerate().map(watch).collect();
+        let slots = self.slots.iter().enumerate();
+        let mut changes: Vec<_> = slots.map(|slot| watch(slot, Duration::ZERO)).collect();
         loop {
             let (index, _, others) = select_all(changes).await;
             self.refresh(Some(index)).await;
             changes = others;
-            changes.extend(self.slots.iter().enumerate().skip(index).take(1).map(watch));
+            let slot = self.slots.iter().enumerate().nth(index);
+            changes.extend(slot.map(|slot| watch(slot, FOLLOW_INTERVAL)));
         }
     }
 
@@ -208,7 +213,8 @@ impl Sources {
         let listed = snapshot.get(name).map(|listed| listed.source);
         let slots = self.slots.iter().enumerate();
         for (index, slot) in slots.filter(|(index, _)| listed.is_none_or(|own| own == *index)) {
-            let resolving = AssertUnwindSafe(slot.source.resolve(name)).catch_unwind();
+            let resolving = AssertUnwindSafe(async { slot.source.resolve(name).await });
+            let resolving = resolving.catch_unwind();
             let resolved = match timeout(RESOLVING_DEADLINE, resolving).await {
                 Ok(Ok(resolved)) => resolved,
                 Ok(Err(_)) => Err(SourceError("the source crashed".to_owned())),
@@ -218,9 +224,12 @@ impl Sources {
                 Ok(Some(handler)) => handler,
                 Ok(None) => continue,
                 Err(source) => {
-                    let problem = SourceProblem::Resolving { tool: name.into(), source };
-                    note(&mut lock(&slot.problems), problem);
-                    return Err(unavailable(name).retryable());
+                    // A name that no source lists is the text of a model.
+                    let listed = snapshot.get(name).map(|listed| listed.name.clone());
+                    let tool = listed.unwrap_or_else(|| lookup::shortened(name).into());
+                    let error = unavailable(&tool).retryable();
+                    note(&mut lock(&slot.problems), SourceProblem::Resolving { tool, source });
+                    return Err(error);
                 }
             };
             let handler = handler.with_name(name);
@@ -285,12 +294,15 @@ impl Sources {
     }
 }
 
-/// Waits until a source has changed; returns its index.
-fn watch((index, slot): (usize, &Slot)) -> futures_util::future::BoxFuture<'_, usize> {
-    // A source that crashes here is not followed any more.
-    let changed = AssertUnwindSafe(slot.source.changed()).catch_unwind();
+/// Waits for a pause, then until a source has changed; returns its index.
+fn watch(
+    (index, slot): (usize, &Slot),
+    pause: Duration,
+) -> futures_util::future::BoxFuture<'_, usize> {
     Box::pin(async move {
-        match changed.await {
+        sleep(pause).await;
+        // A source that crashes here is not followed any more.
+        match AssertUnwindSafe(async { slot.source.changed().await }).catch_unwind().await {
             Ok(()) => index,
             Err(_) => std::future::pending().await,
         }

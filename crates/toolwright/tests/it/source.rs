@@ -199,7 +199,7 @@ async fn tools_come_go_and_change() {
     assert_eq!(text(&next), "mcp 2");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn changes_are_followed() {
     let sources =
         [Changing::new("a", &["a1"]), Changing::new("b", &[]), Changing::new("c", &["c1"])];
@@ -212,11 +212,59 @@ async fn changes_are_followed() {
         let wanted = format!("{}_{round}", source.name);
         source.set([any(&wanted)]);
         while !toolbox.contains(&wanted) {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
         assert_eq!(kind(&make(&toolbox, &wanted, "{}").await), None);
     }
     task.abort();
+}
+
+/// A source that always reports a change, and crashes before it returns a future.
+#[derive(Default)]
+struct Restless(AtomicUsize);
+
+impl ToolSource for Restless {
+    fn name(&self) -> &'static str {
+        "restless"
+    }
+
+    fn list<'a>(&'a self, _: Option<&'a str>) -> SourceFuture<'a, Result<ToolPage, SourceError>> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async { Ok(ToolPage::new([any("listed")])) })
+    }
+
+    fn resolve<'a>(&'a self, _: &'a str) -> SourceFuture<'a, Result<Option<Handler>, SourceError>> {
+        panic!("a bug of the source")
+    }
+
+    fn changed(&self) -> SourceFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_always_changes_is_listed_once_a_second() {
+    let source = Arc::new(Restless::default());
+    let toolbox = Toolbox::default().with_sources([source.clone() as Arc<dyn ToolSource>]);
+    let following = tokio::time::timeout(Duration::from_secs(10), toolbox.follow_sources());
+    following.await.unwrap_err();
+    let listings = source.0.load(Ordering::SeqCst);
+    assert!((9..=11).contains(&listings), "{listings}");
+}
+
+#[tokio::test]
+async fn a_source_that_crashes_before_its_future_costs_one_call() {
+    let sources = [Arc::new(Restless::default()) as Arc<dyn ToolSource>];
+    let toolbox = Toolbox::default().with_sources(sources);
+    toolbox.refresh().await;
+    assert_eq!(kind(&make(&toolbox, "listed", "{}").await), Some("unavailable"));
+    // The report does not keep all of a name that a model invented.
+    let invented = "x".repeat(10_000);
+    let unavailable = make(&toolbox, &invented, "{}").await;
+    assert!(text(&unavailable).len() < 500, "{}", text(&unavailable));
+    for problem in report(&toolbox, "restless").problems {
+        assert!(problem.to_string().len() < 500, "{problem}");
+    }
 }
 
 #[tokio::test]
