@@ -144,7 +144,10 @@ impl OAuthClient {
             .append_pair("state", state.expose())
             .append_pair("code_challenge", &pkce::challenge(&verifier))
             .append_pair("code_challenge_method", "S256");
-        self.append_target(&mut query);
+        if !self.scopes.is_empty() {
+            query.append_pair("scope", &self.scopes.join(" "));
+        }
+        self.append_resource(&mut query);
         let separator = if endpoint.contains('?') { '&' } else { '?' };
         let url = format!("{endpoint}{separator}{}", query.finish());
         Ok(PendingLogin { url, redirect_uri: redirect_uri.to_owned(), state, verifier })
@@ -204,11 +207,14 @@ impl OAuthClient {
 
     /// Requests a token for the client itself.
     pub async fn client_credentials(&self) -> Result<Token, OAuthError> {
-        self.request(&[("grant_type", "client_credentials")], &[], None).await
+        let scope = self.scopes.join(" ");
+        let mut pairs = vec![("grant_type", "client_credentials")];
+        pairs.extend((!scope.is_empty()).then_some(("scope", scope.as_str())));
+        self.request(&pairs, &[], None).await
     }
 
-    /// Requests a new token with the refresh token of an earlier one. The server may rotate the refresh token, so
-    /// the earlier one must not be used again.
+    /// Requests a new token with the refresh token of an earlier one, for the scopes that were granted. The server
+    /// may rotate the refresh token, so the earlier one must not be used again.
     pub async fn refresh(&self, token: &Token) -> Result<Token, OAuthError> {
         let Some(refresh) = &token.refresh else {
             return Err(OAuthError::LoginRequired { issuer: self.issuer().to_owned() });
@@ -239,7 +245,7 @@ impl OAuthClient {
     fn form(&self, pairs: &[(&str, &str)]) -> (Bytes, Option<HeaderValue>) {
         let mut form = Serializer::new(String::new());
         form.extend_pairs(pairs);
-        self.append_target(&mut form);
+        self.append_resource(&mut form);
         let authorization = match &self.authentication {
             ClientAuthentication::Basic(secret) => basic(&self.id, secret),
             ClientAuthentication::None | ClientAuthentication::Post(_) => {
@@ -253,11 +259,7 @@ impl OAuthClient {
         (Bytes::from(form.finish()), authorization)
     }
 
-    /// Appends the scopes and the resource.
-    fn append_target(&self, pairs: &mut Serializer<'_, String>) {
-        if !self.scopes.is_empty() {
-            pairs.append_pair("scope", &self.scopes.join(" "));
-        }
+    fn append_resource(&self, pairs: &mut Serializer<'_, String>) {
         if let Some(resource) = &self.resource {
             pairs.append_pair("resource", resource);
         }

@@ -96,6 +96,11 @@ impl OAuthError {
             _ => false,
         }
     }
+
+    /// Whether the server refused a code or a refresh token as such.
+    pub(super) fn is_invalid_grant(&self) -> bool {
+        matches!(self, OAuthError::Refused { code, .. } if code == "invalid_grant")
+    }
 }
 
 /// The remedy for an error code of RFC 6749 §5.2, §4.1.2.1 or RFC 8707.

@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -13,6 +15,8 @@ use super::error::OAuthError;
 const MAX_HEAD_BYTES: usize = 16 << 10;
 /// Maximum time for a browser to send its request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of connections that are read at once.
+const MAX_CONNECTIONS: usize = 16;
 const PATH: &str = "/callback";
 
 /// Listens on a free loopback port for the redirect of a login.
@@ -43,20 +47,21 @@ impl LoopbackListener {
         deadline: Duration,
     ) -> Result<String, OAuthError> {
         let accept = async {
+            // Browsers open connections that they may not use.
+            let mut requests = FuturesUnordered::new();
             loop {
-                let accepted = self.listener.accept().await;
-                let (mut stream, _) = accepted.map_err(|error| OAuthError::Callback {
-                    why: format!("the loopback port cannot be read: {error}"),
-                })?;
-                let head = tokio::time::timeout(REQUEST_TIMEOUT, read_target(&mut stream)).await;
-                let query = head.ok().flatten().as_deref().and_then(callback_query);
-                let query = query.filter(|query| {
-                    let mut pairs = form_urlencoded::parse(query.as_bytes());
-                    pairs.any(|(name, value)| name == "state" && login.has_state(&value))
-                });
-                answer(&mut stream, query.is_some()).await;
-                if let Some(query) = query {
-                    return Ok(query);
+                tokio::select! {
+                    accepted = self.listener.accept(), if requests.len() < MAX_CONNECTIONS => {
+                        let (stream, _) = accepted.map_err(|error| OAuthError::Callback {
+                            why: format!("the loopback port cannot be read: {error}"),
+                        })?;
+                        requests.push(receive(stream, login));
+                    }
+                    Some(received) = requests.next() => {
+                        if let Some(query) = received {
+                            return Ok(query);
+                        }
+                    }
                 }
             }
         };
@@ -70,6 +75,18 @@ impl LoopbackListener {
             }),
         }
     }
+}
+
+/// Answers a request. Returns the query if it is the redirect of the login.
+async fn receive(mut stream: TcpStream, login: &PendingLogin) -> Option<String> {
+    let head = tokio::time::timeout(REQUEST_TIMEOUT, read_target(&mut stream)).await;
+    let query = head.ok().flatten().as_deref().and_then(callback_query);
+    let query = query.filter(|query| {
+        let mut pairs = form_urlencoded::parse(query.as_bytes());
+        pairs.any(|(name, value)| name == "state" && login.has_state(&value))
+    });
+    answer(&mut stream, query.is_some()).await;
+    query
 }
 
 /// The target of a GET request.

@@ -59,7 +59,12 @@ impl Requester {
     pub(super) async fn get<T: DeserializeOwned>(&self, url: &Uri) -> Result<T, OAuthError> {
         let mut request = Request::new(Bytes::new());
         *request.uri_mut() = url.clone();
-        self.send(request).await?.parse(&[])
+        let answer = self.send(request).await?;
+        // The error codes of a token endpoint have no meaning here.
+        if !answer.status.is_success() {
+            return Err(answer.refused(None, &[]));
+        }
+        answer.parse(&[])
     }
 
     /// Posts a document and reads a JSON document.

@@ -42,6 +42,8 @@ struct Inner {
     /// The name of the token in the store
     name: String,
     state: Mutex<State>,
+    /// Held while the store is changed, so that a refresh does not undo a login or a logout
+    storing: tokio::sync::Mutex<()>,
 }
 
 /// How a token is had without a refresh token.
@@ -93,8 +95,8 @@ impl TokenSource {
         store: Arc<dyn TokenStore>,
         name: String,
     ) -> TokenSource {
-        let state = Mutex::default();
-        TokenSource(Arc::new(Inner { client, grant, store, name, state }))
+        let (state, storing) = (Mutex::default(), tokio::sync::Mutex::default());
+        TokenSource(Arc::new(Inner { client, grant, store, name, state, storing }))
     }
 
     /// Returns a token that is valid now.
@@ -136,14 +138,17 @@ impl TokenSource {
 
     /// Stores the token of a new login.
     pub async fn set(&self, token: Token) -> Result<(), OAuthError> {
+        let _storing = self.0.storing.lock().await;
         let saved = self.0.store.save(&self.0.name, &token).await;
         let mut state = self.0.lock();
         *state = state.after_login(Some(Arc::new(token)));
+        state.store_failure = saved.clone().err();
         saved.map_err(OAuthError::Store)
     }
 
     /// Removes the token, so that the user must log in again.
     pub async fn clear(&self) -> Result<(), OAuthError> {
+        let _storing = self.0.storing.lock().await;
         let removed = self.0.store.remove(&self.0.name).await;
         let mut state = self.0.lock();
         *state = state.after_login(None);
@@ -168,7 +173,8 @@ impl Inner {
 
     /// Starts the refresh, or joins the one that runs.
     fn start(self: &Arc<Inner>, state: &mut State) -> Refresh {
-        if let Some(refresh) = &state.refresh {
+        // One that has ended and is still here was interrupted.
+        if let Some(refresh) = state.refresh.as_ref().filter(|refresh| refresh.peek().is_none()) {
             return refresh.clone();
         }
         let inner = Arc::clone(self);
@@ -224,22 +230,21 @@ impl Inner {
                     return Ok(stored);
                 }
             }
-            (state.token.clone(), state.failure.clone())
+            (state.token.clone(), state.failure.clone().map(|(error, _)| error))
         };
-        // The server would refuse the same refresh token again.
-        if let Some((error @ OAuthError::Refused { .. }, _)) = failure
-            && error.is_permanent()
-        {
-            return Err(error);
-        }
-        let token = match (latest.filter(|token| token.can_refresh()), self.grant) {
-            (Some(token), _) => self.client.refresh(&token).await?,
-            (None, Grant::ClientCredentials) => self.client.client_credentials().await?,
-            (None, Grant::AuthorizationCode) => {
+        let token = match (self.grant, latest.filter(|token| token.can_refresh()), failure) {
+            (Grant::ClientCredentials, ..) => self.client.client_credentials().await?,
+            // The server would refuse the same refresh token again. Other refusals may pass.
+            (_, Some(_), Some(error)) if error.is_invalid_grant() => {
+                return Err(error);
+            }
+            (_, Some(token), _) => self.client.refresh(&token).await?,
+            (_, None, _) => {
                 let issuer = self.client.issuer().to_owned();
                 return Err(OAuthError::LoginRequired { issuer });
             }
         };
+        let _storing = self.storing.lock().await;
         if self.lock().login == login {
             let saved = self.store.save(&self.name, &token).await;
             self.lock().store_failure = saved.err();
@@ -278,21 +283,41 @@ mod tests {
         TokenSource::for_user(client, Arc::new(MemoryTokens::new()), "name")
     }
 
-    #[tokio::test]
-    async fn a_token_that_is_about_to_expire_is_used_while_it_is_refreshed() {
-        // Nothing listens there, so that the refresh fails.
+    /// A source whose refreshes fail, because nothing listens at the token endpoint.
+    fn unreachable() -> TokenSource {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/token", listener.local_addr().unwrap());
-        drop(listener);
-        let source = source(ServerMetadata::new("http://127.0.0.1", url));
+        source(ServerMetadata::new("http://127.0.0.1", url))
+    }
+
+    /// A token that is valid for some time.
+    fn token(left: Duration) -> Token {
         let now = SystemTime::now();
-        let token = |left| Token {
+        Token {
             access: "access".into(),
             refresh: Some("refresh".into()),
             obtained: now - Duration::from_hours(1),
             expires: now + left,
             scope: None,
-        };
+        }
+    }
+
+    #[tokio::test]
+    async fn only_a_revoked_refresh_token_is_not_tried_again() {
+        for (code, is_tried) in [("invalid_grant", false), ("status 403", true)] {
+            let source = unreachable();
+            source.set(token(Duration::ZERO)).await.unwrap();
+            let (url, code) = (String::new(), code.to_owned());
+            let error = OAuthError::Refused { url, code, description: None, hint: "" };
+            source.0.lock().failure = Some((error, Instant::now() - COOLDOWN));
+            let error = source.token().await.unwrap_err();
+            assert_eq!(matches!(error, OAuthError::Unreachable { .. }), is_tried, "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_that_is_about_to_expire_is_used_while_it_is_refreshed() {
+        let source = unreachable();
         source.set(token(Duration::from_mins(10))).await.unwrap();
         source.token().await.unwrap();
         assert!(source.0.lock().refresh.is_none());

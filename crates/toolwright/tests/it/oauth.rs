@@ -4,14 +4,16 @@ mod server;
 mod store;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
 use tokio::io::AsyncWriteExt;
+use tokio::sync::{Notify, Semaphore};
 use toolwright::oauth::{
     ClientAuthentication, LoopbackListener, MemoryTokens, OAuthClient, OAuthError,
-    ResourceMetadata, ServerMetadata, Token, TokenSource, registration,
+    ResourceMetadata, ServerMetadata, Token, TokenFuture, TokenSource, TokenStore, registration,
 };
 use toolwright::transport::{AddressPolicy, HttpClient};
 
@@ -83,7 +85,7 @@ async fn a_user_logs_in_through_the_loopback_port() {
     assert_eq!(browser.await.unwrap(), 200);
     let token = client.finish(login, &callback).await.unwrap();
     assert!(server.accepts(&token));
-    assert_eq!(token.scope(), Some("read write"));
+    assert_eq!(token.scope(), Some("read"));
 
     // The server rotates the refresh token, and revokes all tokens if an earlier one is used again.
     let second = client.refresh(&token).await.unwrap();
@@ -92,6 +94,27 @@ async fn a_user_logs_in_through_the_loopback_port() {
     assert!(refused.to_string().contains("invalid_grant"), "{refused}");
     assert!(refused.to_string().contains("log in again"), "{refused}");
     assert!(!server.accepts(&second));
+}
+
+#[tokio::test]
+async fn a_connection_without_a_request_does_not_delay_the_login() {
+    let server = AuthorizationServer::start().await;
+    let listener = LoopbackListener::bind().await.unwrap();
+    let redirect_uri = listener.redirect_uri();
+    let address = redirect_uri.trim_start_matches("http://").trim_end_matches("/callback");
+    // As browsers do, which expect to need it.
+    let _idle = tokio::net::TcpStream::connect(address).await.unwrap();
+    let client = registered(&server, &redirect_uri).await;
+    let login = client.authorize(&redirect_uri).unwrap();
+    let url = login.url().to_owned();
+    let browser = tokio::spawn(async move {
+        let request = Request::get(browse(&url).await).body(Bytes::new()).unwrap();
+        http().send(request).await.unwrap().status
+    });
+    // A connection is given up after five seconds.
+    let callback = listener.wait(&login, Duration::from_secs(4)).await.unwrap();
+    assert_eq!(browser.await.unwrap(), 200);
+    assert!(server.accepts(&client.finish(login, &callback).await.unwrap()));
 }
 
 #[tokio::test]
@@ -269,6 +292,103 @@ async fn a_client_authenticates_in_the_header_or_in_the_body() {
         assert!(error.contains("invalid_client; check the client id, its secret"), "{error}");
         assert!(!error.contains("hush"), "{error}");
     }
+}
+
+/// Some servers send a refresh token that a client has no use for.
+#[tokio::test]
+async fn a_client_authenticates_again_and_needs_no_refresh_token() {
+    let server = Server::new(|mut stream| async move {
+        while let Some((_, body)) = read_request(&mut stream).await {
+            let is_refresh = String::from_utf8(body).unwrap().contains("grant_type=refresh_token");
+            let (head, body) = if is_refresh {
+                ("400 No", r#"{"error":"invalid_grant"}"#)
+            } else {
+                ("200 OK", r#"{"access_token":"a","token_type":"Bearer","refresh_token":"r"}"#)
+            };
+            let length = body.len();
+            let reply = format!("HTTP/1.1 {head}\r\ncontent-length: {length}\r\n\r\n{body}");
+            stream.write_all(reply.as_bytes()).await.unwrap();
+        }
+    })
+    .await;
+    let metadata = ServerMetadata::new(server.url(), server.url() + "/token");
+    let client = OAuthClient::new(&http(), metadata, "me");
+    let source = TokenSource::for_client(client, Arc::new(MemoryTokens::new()), "machine");
+    let token = source.token().await.unwrap();
+    source.reject(&token);
+    source.token().await.unwrap();
+}
+
+/// A store whose first load crashes, and whose saves wait.
+struct SlowStore {
+    tokens: MemoryTokens,
+    is_broken: AtomicBool,
+    saving: Notify,
+    gate: Semaphore,
+}
+
+impl SlowStore {
+    fn new(is_broken: bool, saves: usize) -> Arc<SlowStore> {
+        Arc::new(SlowStore {
+            tokens: MemoryTokens::new(),
+            is_broken: AtomicBool::new(is_broken),
+            saving: Notify::new(),
+            gate: Semaphore::new(saves),
+        })
+    }
+}
+
+impl TokenStore for SlowStore {
+    fn load<'a>(&'a self, name: &'a str) -> TokenFuture<'a, Option<Token>> {
+        assert!(!self.is_broken.swap(false, Ordering::SeqCst), "a bug of the store");
+        self.tokens.load(name)
+    }
+
+    fn save<'a>(&'a self, name: &'a str, token: &'a Token) -> TokenFuture<'a, ()> {
+        Box::pin(async move {
+            self.saving.notify_one();
+            self.gate.acquire().await.unwrap().forget();
+            self.tokens.save(name, token).await
+        })
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> TokenFuture<'a, ()> {
+        self.tokens.remove(name)
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_crashes_costs_one_refresh() {
+    let server = AuthorizationServer::start().await;
+    let client = registered(&server, "http://127.0.0.1:1/callback").await;
+    let source = TokenSource::for_user(client, SlowStore::new(true, 0), "name");
+    let error = source.token().await.unwrap_err();
+    assert!(matches!(error, OAuthError::Interrupted), "{error}");
+    let error = source.token().await.unwrap_err();
+    assert!(matches!(error, OAuthError::LoginRequired { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_refresh_does_not_undo_a_logout() {
+    let server = AuthorizationServer::start().await;
+    let (client, token) = logged_in(&server).await;
+    let store = SlowStore::new(false, 1);
+    let source = TokenSource::for_user(client, store.clone(), "name");
+    source.set(token.clone()).await.unwrap();
+    store.saving.notified().await;
+    source.reject(&token);
+    let refreshing = source.clone();
+    let refresh = tokio::spawn(async move { refreshing.token().await });
+    store.saving.notified().await;
+    let clearing = source.clone();
+    let logout = tokio::spawn(async move { clearing.clear().await });
+    tokio::task::yield_now().await;
+    store.gate.add_permits(1);
+    refresh.await.unwrap().unwrap();
+    logout.await.unwrap().unwrap();
+    assert!(store.load("name").await.unwrap().is_none());
+    let error = source.token().await.unwrap_err();
+    assert!(matches!(error, OAuthError::LoginRequired { .. }), "{error}");
 }
 
 #[tokio::test]

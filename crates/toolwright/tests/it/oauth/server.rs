@@ -1,5 +1,5 @@
-//! A strict authorization server: it checks every parameter, codes are for one use, refresh tokens rotate, and
-//! the use of an earlier one revokes them all.
+//! A strict authorization server: it checks every parameter, grants only the first of the scopes, codes are for one
+//! use, refresh tokens rotate, and the use of an earlier one revokes them all.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -177,7 +177,7 @@ impl State {
             | "/.well-known/oauth-protected-resource/other-resource" => json(&format!(
                 r#"{{"resource":"{base}/mcp","authorization_servers":["{base}/issuer"]}}"#
             )),
-            _ => reply("404 Not Found", "", "nothing"),
+            _ => refuse("404 Not Found", "not_found"),
         }
     }
 
@@ -252,10 +252,15 @@ impl State {
                 if !is_same {
                     return refuse("400 No", "invalid_grant");
                 }
-                self.grant(Some(client), asked.get("scope").cloned())
+                // The user grants one scope only.
+                let granted = asked.get("scope").and_then(|asked| asked.split(' ').next());
+                self.grant(Some(client), granted.map(str::to_owned))
             }
             "refresh_token" => {
                 self.refreshes += 1;
+                if get("scope").contains(' ') {
+                    return refuse("400 No", "invalid_scope");
+                }
                 match self.refresh.get_mut(get("refresh_token")) {
                     Some((own, used @ false)) if *own == client => *used = true,
                     Some(_) => {
