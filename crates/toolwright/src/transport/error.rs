@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Why an HTTP client cannot be set up. No message contains a key or an address.
+/// Why an HTTP client cannot be set up. No message contains a key or the address of a proxy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {

@@ -53,7 +53,7 @@ enum AllowedHost {
 pub(super) enum HostDecision {
     /// The host is allowed, whatever it resolves to
     Allowed,
-    /// The addresses that it resolves to must be checked
+    /// The addresses that a name resolves to must be checked; an address has been
     CheckAddresses,
 }
 
@@ -124,22 +124,18 @@ impl AddressPolicy {
             return Ok(HostDecision::Allowed);
         }
         let address = host.parse::<IpAddr>();
-        if let Ok(address) = address
-            && allowed.iter().any(|entry| entry.has_address(address, port))
-        {
-            return Ok(HostDecision::Allowed);
-        }
-        if is_proxied {
+        let is_listed = address
+            .as_ref()
+            .is_ok_and(|address| allowed.iter().any(|entry| entry.has_address(*address, port)));
+        if is_proxied && !is_listed {
             let why = "would be resolved by the proxy".to_owned();
             return Err(AddressRefused { host, why });
         }
-        match address {
-            Ok(address) => {
-                self.check_address(&host, address, port)?;
-                Ok(HostDecision::Allowed)
-            }
-            Err(_) => Ok(HostDecision::CheckAddresses),
+        if let Ok(address) = address {
+            self.check_address(&host, address, port)?;
         }
+        // An address with the dot of the root is resolved as a name.
+        Ok(HostDecision::CheckAddresses)
     }
 
     /// Decides about an address that a host has.
@@ -441,11 +437,6 @@ mod tests {
             "http://port.test:81",
             "http://a.wild.test",
             "http://a.b.wild.test:9",
-            "http://10.1.2.3:5",
-            "http://[fd00::1]:82",
-            "http://[::ffff:127.0.0.1]",
-            "http://[fd00:0:0:1::9]",
-            "http://1.1.1.1",
         ] {
             assert_eq!(check(&policy, allowed), Ok(HostDecision::Allowed), "{allowed}");
         }
@@ -457,6 +448,11 @@ mod tests {
             "http://2130706433",
             "http://0x7f.1",
             "http://127.1",
+            "http://10.1.2.3:5",
+            "http://[fd00::1]:82",
+            "http://[::ffff:127.0.0.1]",
+            "http://[fd00:0:0:1::9]",
+            "http://1.1.1.1",
         ] {
             assert_eq!(check(&policy, checked), Ok(HostDecision::CheckAddresses), "{checked}");
         }

@@ -145,7 +145,7 @@ async fn every_form_of_a_literal_is_refused() {
     }
     // Not every system resolves these.
     let resolving = client.clone().with_resolver(Answers::new(["127.0.0.1"]));
-    for host in ["localhost.", "a.localhost", "127.0.0.1.", "127.0.0.1.nip.test"] {
+    for host in ["localhost.", "a.localhost", "127.0.0.1.", "1.1.1.1.", "127.0.0.1.nip.test"] {
         let sent = resolving.send(get(&format!("http://{host}:{port}/"))).await;
         assert_refused(sent, "a loopback address");
     }
