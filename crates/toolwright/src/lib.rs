@@ -14,8 +14,8 @@
 //! - `offline` (default): a rule-based stand-in for a model, to try things without a key
 //! - `transport`: the HTTP client below `upstream`, alone
 //! - `oauth`: an OAuth 2.1 client, over the same HTTP client
-//! - `sqlite`: the ledger and the journal in files
-//! - `builtin`: tools for files, git and tables
+//! - `sqlite`: the ledger, the journal and handles in files
+//! - `builtin`: tools for files, git and tables; call `process::init` first in `main`
 //! - `process`: child processes whose descendants end with them
 //!
 //! ```

@@ -12,8 +12,8 @@
 //! child ends, or when nobody reads its output any more (the host dropped the [`Process`], or was killed),
 //! the supervisor kills its children until it has none, and ends.
 //!
-//! A program takes part by calling [`init`] at the start of `main`. Without it, and on other systems, only
-//! the process group of the child is killed, and only if the host itself is not.
+//! A program takes part by calling [`init`] at the start of `main`. Without it, and on other Unix systems, only
+//! the process group of the child is killed, and only if the host itself is not; elsewhere only the child.
 
 #[cfg(target_os = "linux")]
 mod supervisor;
@@ -59,6 +59,8 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     command.process_group(0);
+    #[cfg(not(unix))]
+    command.kill_on_drop(true);
     command
 }
 
@@ -157,7 +159,7 @@ async fn read_up_to(
 ) -> io::Result<(Vec<u8>, bool)> {
     let mut out = Vec::new();
     let Some(stream) = stream else { return Ok((out, false)) };
-    stream.take(max as u64 + 1).read_to_end(&mut out).await?;
+    stream.take((max as u64).saturating_add(1)).read_to_end(&mut out).await?;
     let is_cut = out.len() > max;
     out.truncate(max);
     Ok((out, is_cut))
@@ -169,4 +171,15 @@ async fn read_beginning(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Ve
     let (out, _) = read_up_to(Some(&mut stream), MAX_STDERR).await?;
     tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn output_without_a_limit_is_read() {
+        let (all, is_cut) = read_up_to(Some(&b"all of it"[..]), usize::MAX).await.unwrap();
+        assert_eq!((all.as_slice(), is_cut), (&b"all of it"[..], false));
+    }
 }

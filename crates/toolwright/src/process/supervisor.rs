@@ -133,6 +133,7 @@ fn kill_children(child: Pid) -> Option<WaitStatus> {
         if !has_children() {
             break;
         }
+        // Each at once: a process that forks and ends again and again soon has another id.
         for id in children() {
             let _ = kill_process(id, Signal::KILL);
         }
@@ -149,11 +150,11 @@ fn has_children() -> bool {
 }
 
 /// The processes whose parent is this one.
-fn children() -> Vec<Pid> {
+fn children() -> impl Iterator<Item = Pid> {
     let own = getpid().as_raw_nonzero().get();
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let entries = fs::read_dir("/proc").into_iter().flatten();
     let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    ids.filter(|id| parent(*id) == Some(own)).filter_map(Pid::from_raw).collect()
+    ids.filter(move |id| parent(*id) == Some(own)).filter_map(Pid::from_raw)
 }
 
 /// The parent of a process.
