@@ -114,6 +114,10 @@ impl Router {
             }
             ClientEndpoint::Metrics => Ok(self.metrics()),
             ClientEndpoint::Approvals(action) => {
+                if action == approvals::Action::Answer {
+                    // The ledger records every answer.
+                    self.gateway.telemetry.admit().await?;
+                }
                 let id = parameter("id").unwrap_or_default();
                 let may_approve = self.is_local || !live.keys.is_open();
                 let asker = approvals::Asker { client: &client, may_approve };

@@ -76,7 +76,7 @@ struct Answered {
     /// The id of the approval
     #[arg(value_name = "ID")]
     id: String,
-    /// Give the model this reason
+    /// Record this reason; the model reads it after a rejection
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     /// Record this name [default: the user of this session]
@@ -146,10 +146,11 @@ impl Approvals {
         let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned());
         let answer = RecordedAnswer::now(decision, answered.reason.clone(), name.as_str());
         let tenant = &found.caller.tenant;
+        // Before the answer counts, because the ledger records every answer.
+        let ledger = SqliteLedger::open(self.data.join(FILE)).map_err(failed)?;
         let (record, is_new) = store.answer(tenant, &found.id, answer).await.map_err(failed)?;
         let by = Caller::new(name.as_str()).with_tenant(Arc::clone(tenant));
         if let Some(entry) = record.ledger_entry(by).filter(|_| is_new) {
-            let ledger = SqliteLedger::open(self.data.join(FILE)).map_err(failed)?;
             ledger.record(entry.into());
             ledger.flush().await.map_err(failed)?;
         }

@@ -75,16 +75,18 @@ impl Asker<'_> {
         };
         let found = approvals.of_tenant(self.client.tenant()).await;
         let mut found = found.map_err(|error| unavailable(&error))?;
-        let now = seconds();
-        found.retain(|own| self.sees(own) && own.status(now) == Status::Pending);
+        found.retain(|own| self.sees(own));
         if let Some(after) = parameter("after") {
+            // It may have been answered since the last page.
             let place = found.iter().position(|own| own.id == after);
             let Some(place) = place else {
-                let message = "`after` is not the id of a waiting approval. Begin without it.";
+                let message = "`after` is not the id of an approval. Begin without it.";
                 return Err(invalid("after", message));
             };
             found.drain(..=place);
         }
+        let now = seconds();
+        found.retain(|own| own.status(now) == Status::Pending);
         let has_more = found.len() > limit;
         found.truncate(limit);
         let data: Vec<Json> = found.iter().map(|own| Json::Object(own.to_json())).collect();

@@ -1,13 +1,14 @@
 //! Calls that wait for approval: the exchange ends with a notice, a person answers, and the conversation
 //! goes on.
 
+use std::path::Path;
 use std::process::Command;
 
 use toolwright_core::Json;
 use toolwright_gateway::key::KeyHash;
 
 use super::tools::{CHAT, TOOLS, call, of_role, question, streamed, whole};
-use crate::gateway::{Answer, Gateway, Upstream, at, items_at, table, text_at};
+use crate::gateway::{Answer, Gateway, Upstream, at, items_at, table, text_at, until};
 
 const WANTED: (&str, &str) = ("toolwright-tools", "write_file, read_file");
 const APPROVE: &str = r#"{"answer":"approve"}"#;
@@ -46,10 +47,15 @@ fn said(answer: &Answer) -> String {
 
 /// The gateway's command line, on the same data.
 fn approvals(gateway: &Gateway, arguments: &[&str]) -> (bool, String) {
+    approvals_in(&gateway.data(), arguments)
+}
+
+/// The command line on a data folder.
+fn approvals_in(data: &Path, arguments: &[&str]) -> (bool, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_toolwright"))
         .arg("approvals")
         .args(arguments)
-        .args(["--data", gateway.data().to_str().unwrap()])
+        .args(["--data", data.to_str().unwrap()])
         .env("USER", "operator")
         .output()
         .unwrap();
@@ -239,12 +245,15 @@ fn only_a_key_that_may_approve_answers_and_other_tenants_see_nothing() {
     let done = gateway.post(CHAT, &headers, next_body(&notice, false).as_bytes()).ok();
     assert_eq!(said(&done), "Written.");
     assert!(gateway.file("新.txt").exists());
-    let ledger = Command::new(env!("CARGO_BIN_EXE_toolwright"))
-        .args(["ledger", "show", "--kind", "approval", "--json"])
-        .args(["--data", gateway.data().to_str().unwrap()])
-        .output()
-        .unwrap();
-    let entry = Json::parse(String::from_utf8(ledger.stdout).unwrap().trim()).unwrap();
+    // The ledger is written in the background.
+    let entry = until("the entry of the answer", || {
+        let ledger = Command::new(env!("CARGO_BIN_EXE_toolwright"))
+            .args(["ledger", "show", "--kind", "approval", "--json"])
+            .args(["--data", gateway.data().to_str().unwrap()])
+            .output()
+            .unwrap();
+        Json::parse(String::from_utf8(ledger.stdout).unwrap().trim()).ok()
+    });
     assert_eq!(text_at(&entry, "/caller"), "boss");
     assert_eq!(text_at(&entry, "/approval"), id);
     assert_eq!(at(&entry, "/approved"), Json::Bool(true));
@@ -265,6 +274,8 @@ fn pages_of_approvals_follow_each_other() {
     assert!(found.len() == 2 && more);
     let (rest, more) = page(&format!("?limit=2&after={}", found[1]));
     assert!(rest.len() == 1 && !more);
+    gateway.ask_json(&format!("/v1/approvals/{}", found[1]), APPROVE).ok();
+    assert_eq!(page(&format!("?after={}", found[1])).0, rest, "a page may be answered");
     found.extend(rest);
     found.sort();
     ids.sort();
@@ -345,6 +356,27 @@ fn calls_of_one_turn_are_answered_one_by_one() {
     let outcomes = of_role(&upstream.last().json(), "tool");
     let texts: Vec<String> = outcomes.iter().map(|own| text_at(own, "/content")).collect();
     assert!(texts[0].contains("did not get it") && texts[1].contains("b.txt"), "{texts:?}");
+}
+
+#[test]
+fn an_answer_that_the_ledger_cannot_record_does_not_count() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&config(&upstream));
+    let id = id_of(&ask(&gateway, &upstream, &[]));
+    let gateway = gateway.restart(&config(&upstream));
+    let copy = tempfile::tempdir().unwrap();
+    for file in std::fs::read_dir(gateway.data()).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
+    }
+    for end in ["", "-wal", "-shm"] {
+        let path = copy.path().join(format!("ledger.sqlite{end}"));
+        std::fs::write(path, "not a database".repeat(1000)).unwrap();
+    }
+    let (done, text) = approvals_in(copy.path(), &["approve", &id]);
+    assert!(!done && text.contains("ledger.sqlite"), "{text}");
+    let (_, shown) = approvals_in(copy.path(), &["show", &id]);
+    assert!(shown.contains("\"pending\""), "{shown}");
 }
 
 #[test]
