@@ -40,6 +40,9 @@ const LIMITS: Limits =
 /// Maximum number of call ids of a request that are looked up, the latest first.
 const MAX_LOOKUPS: usize = 16;
 
+/// The value of a call id that several conversations have. It is no name.
+const AMBIGUOUS: &[u8] = b"";
+
 /// The name of a conversation: letters, digits and `-_.:`, unique in its tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationId(Arc<str>);
@@ -135,27 +138,34 @@ impl Conversations {
         Conversations { store }
     }
 
-    /// Remembers the conversation of calls that a client has to answer.
-    pub fn remember(&self, client: &str, conversation: &ConversationId, mut calls: Vec<String>) {
-        let Some(name) = calls.pop() else { return };
-        let value = conversation.as_str().as_bytes().to_vec();
-        self.store.put(&scope(client), Entry { name, aliases: calls, value }, LIMITS, |done| {
-            if let Err(error) = done {
-                tracing::warn!("the conversation of calls was not stored: {error}");
-            }
-        });
+    /// Remembers the conversation of calls that a client has to answer. An id that belongs to another
+    /// conversation as well identifies neither: some models write the same ids in every conversation.
+    pub async fn remember(&self, client: &str, conversation: &ConversationId, calls: Vec<String>) {
+        let (scope, own) = (scope(client), conversation.as_str().as_bytes());
+        for name in calls.into_iter().take(MAX_LOOKUPS) {
+            let known = self.store.get(&scope, &name).await;
+            let is_own = !matches!(&known, Ok(Some(known)) if known != own);
+            let value = if is_own { own.to_vec() } else { AMBIGUOUS.to_vec() };
+            self.store.put(&scope, Entry { name, aliases: Vec::new(), value }, LIMITS, |done| {
+                if let Err(error) = done {
+                    tracing::warn!("the conversation of calls was not stored: {error}");
+                }
+            });
+        }
     }
 
-    /// Returns the conversation of the latest known call of a request. A store that cannot be read
-    /// knows none.
+    /// Returns the conversation of the latest call of a request that identifies one. A store that cannot
+    /// be read knows none.
     pub async fn find(&self, client: &Client, request: &Request) -> Option<ConversationId> {
         let calls = request.messages.iter().rev().flat_map(Message::calls);
         for id in calls.filter_map(|call| call.id.as_deref()).take(MAX_LOOKUPS) {
             match self.store.get(&scope(client.name()), id).await {
-                Ok(Some(value)) => {
-                    return ConversationId::parse(std::str::from_utf8(&value).ok()?).ok();
+                Ok(known) => {
+                    let name = known.and_then(|known| String::from_utf8(known).ok());
+                    if let Some(Ok(found)) = name.as_deref().map(ConversationId::parse) {
+                        return Some(found);
+                    }
                 }
-                Ok(None) => {}
                 Err(error) => {
                     tracing::warn!("the conversation of calls cannot be read: {error}");
                     return None;

@@ -13,6 +13,7 @@ use http::HeaderMap;
 use toolwright::call::canonical;
 use toolwright_core::{Fault, FaultClass, Json};
 
+use super::conversation;
 use super::inbound::InboundRequest;
 use crate::tools;
 
@@ -77,14 +78,18 @@ fn mark(headers: &HeaderMap) -> Option<(Mark<'_>, Attempt)> {
     Some((Mark::Body, if count == 0 { Attempt::First } else { Attempt::Any }))
 }
 
-/// Hashes the endpoint, the selected tools, and the canonical form of the body.
+/// Hashes the endpoint, the selected tools, the canonical form of the body, and the conversation that the
+/// header names: equal bodies in two conversations, such as "go on", are different requests.
 fn digest(inbound: &InboundRequest) -> Result<String, Fault> {
     let body = Json::parse_bytes(&inbound.received).ok();
     let body = body.as_ref().and_then(Json::as_object).map(canonical).ok_or_else(|| {
         Fault::new(FaultClass::Invalid, "The body is not a JSON object. Send a complete one.")
     })?;
-    let tools = inbound.headers.get(tools::HEADER).and_then(|value| value.to_str().ok());
-    Ok(hash(&[&inbound.endpoint.address(), tools.unwrap_or_default(), &body]))
+    let header = |name| inbound.headers.get(name).and_then(|value| value.to_str().ok());
+    let address = inbound.endpoint.address();
+    let mut texts = vec![&*address, header(tools::HEADER).unwrap_or_default(), &body];
+    texts.extend(header(conversation::HEADER));
+    Ok(hash(&texts))
 }
 
 /// Hashes texts, each prefixed with its length.

@@ -1,8 +1,8 @@
 //! Turns of a run that the client did not see, stored until it sends the outcomes of its own calls.
 //!
 //! A run ends when the model calls one of the client's tools. The turns before that call, and the
-//! outcomes beside it, are stored by the ids of those calls and inserted into the client's next request,
-//! so that the model sees the whole conversation. If they have expired, the conversation is still valid
+//! outcomes beside it, are stored by the ids of those calls and inserted into the next request of the
+//! conversation, so that the model sees the whole of it. If they have expired, the request is still valid
 //! but lacks these turns.
 
 use std::collections::HashSet;
@@ -23,8 +23,12 @@ const AGE: Duration = Duration::from_hours(1);
 #[derive(Debug, Default)]
 pub struct PendingTurns(Mutex<Store>);
 
-/// Pending turns by client and id of the first call that the client has to answer.
-type Store = BoundedMap<(Arc<str>, String), Arc<Turns>, Instant>;
+/// Pending turns by client, conversation, and id of the first call that the client has to answer. Some
+/// models write the same ids in every conversation.
+type Store = BoundedMap<(Arc<str>, Arc<str>, String), Arc<Turns>, Instant>;
+
+/// A client and a conversation.
+type TurnScope<'s> = (&'s str, &'s str);
 
 /// The pending turns of one run.
 #[derive(Debug)]
@@ -37,20 +41,31 @@ struct Turns {
 
 impl PendingTurns {
     /// Stores the turns of a run that ended with calls for the client.
-    pub fn remember(&self, client: &str, calls: Vec<String>, messages: Vec<Message>, now: Instant) {
+    pub fn remember(
+        &self,
+        (client, conversation): TurnScope<'_>,
+        calls: Vec<String>,
+        messages: Vec<Message>,
+        now: Instant,
+    ) {
         let Some(first) = calls.first().cloned() else { return };
         let size = messages.iter().flat_map(|own| &own.parts).map(weight).sum();
         if size > MAX_BYTES / 8 {
             return;
         }
-        let key = (Arc::from(client), first);
+        let key = (client.into(), conversation.into(), first);
         let mut store = self.store();
         store.insert(key, Arc::new(Turns { calls, messages }), size, now + AGE);
         store.trim(now, usize::MAX, MAX_BYTES);
     }
 
-    /// Inserts the pending turns of a client into its request.
-    pub fn recall(&self, client: &str, request: &mut Request, now: Instant) {
+    /// Inserts the pending turns of a conversation into a request.
+    pub fn recall(
+        &self,
+        (client, conversation): TurnScope<'_>,
+        request: &mut Request,
+        now: Instant,
+    ) {
         {
             let mut store = self.store();
             store.trim(now, usize::MAX, MAX_BYTES);
@@ -58,14 +73,14 @@ impl PendingTurns {
                 return;
             }
         }
-        let client: Arc<str> = client.into();
+        let scope: (Arc<str>, Arc<str>) = (client.into(), conversation.into());
         let said = std::mem::take(&mut request.messages);
         let of_model = |message: &Message| message.role == Role::Assistant;
         // A client may split one turn into several messages.
         for turn in said.chunk_by(|one, next| of_model(one) && of_model(next)) {
             let ids: Vec<&str> =
                 turn.iter().flat_map(Message::calls).filter_map(|own| own.id.as_deref()).collect();
-            let held = ids.iter().find_map(|id| self.find(&client, id)).filter(|held| {
+            let held = ids.iter().find_map(|id| self.find(&scope, id)).filter(|held| {
                 let known: HashSet<&str> = held.calls.iter().map(String::as_str).collect();
                 known.len() == ids.len() && ids.iter().all(|id| known.contains(id))
             });
@@ -76,8 +91,8 @@ impl PendingTurns {
         }
     }
 
-    fn find(&self, client: &Arc<str>, id: &str) -> Option<Arc<Turns>> {
-        self.store().get(&(Arc::clone(client), id.to_owned())).cloned()
+    fn find(&self, (client, own): &(Arc<str>, Arc<str>), id: &str) -> Option<Arc<Turns>> {
+        self.store().get(&(Arc::clone(client), Arc::clone(own), id.to_owned())).cloned()
     }
 
     fn store(&self) -> MutexGuard<'_, Store> {

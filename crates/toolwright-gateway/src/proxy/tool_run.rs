@@ -126,7 +126,8 @@ impl Job {
         let replays = attempt.is_some();
         let found = attempt.or_else(|| self.waiting.as_mut()?.found.take());
         if found.is_none() {
-            self.stores.pending_turns.recall(&self.caller.id, &mut request, Instant::now());
+            let scope = (&*self.caller.id, self.conversation.as_str());
+            self.stores.pending_turns.recall(scope, &mut request, Instant::now());
         }
         let mut view = RunView::new(&request);
         let messages = std::mem::take(&mut request.messages);
@@ -204,7 +205,7 @@ impl ToolRun {
                     self = self.make_calls(&response).await?;
                 }
                 Some(RunEvent::Finished(finished)) => {
-                    self.finished(&finished);
+                    self.finished(&finished).await;
                     return Ok(self.view.final_response(*finished));
                 }
                 _ => {}
@@ -253,7 +254,7 @@ impl ToolRun {
                     }
                 }
                 Ok(Some(RunEvent::Finished(finished))) => {
-                    self.finished(&finished);
+                    self.finished(&finished).await;
                     self.view.end(*finished, &mut events);
                     return (None, events);
                 }
@@ -370,7 +371,7 @@ impl ToolRun {
     }
 
     /// Stores the conversation and the turns that the client does not see, if it has calls to answer.
-    fn finished(&self, finished: &RunResult) {
+    async fn finished(&mut self, finished: &RunResult) {
         self.run_record.use_reply_usage(self.paid);
         let calls = finished.response.calls();
         let theirs = calls.filter(|call| self.view.shows(&call.name));
@@ -380,10 +381,11 @@ impl ToolRun {
             return;
         }
         let RunStores { conversations, pending_turns, .. } = &*self.stores;
-        conversations.remember(&self.caller.id, &self.conversation, ids.clone());
         if made.len() > 1 {
-            pending_turns.remember(&self.caller.id, ids, made.to_vec(), Instant::now());
+            let scope = (&*self.caller.id, self.conversation.as_str());
+            pending_turns.remember(scope, ids.clone(), made.to_vec(), Instant::now());
         }
+        conversations.remember(&self.caller.id, &self.conversation, ids).await;
     }
 }
 

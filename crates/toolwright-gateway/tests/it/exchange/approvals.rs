@@ -359,6 +359,24 @@ fn calls_of_one_turn_are_answered_one_by_one() {
 }
 
 #[test]
+fn a_retry_continues_the_run_of_its_own_conversation() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&config(&upstream));
+    let go_on = |conversation: &str, attempt: &str, reply: &str| {
+        upstream.then(whole(reply, &[]));
+        let headers = [
+            WANTED,
+            ("toolwright-conversation", conversation),
+            ("x-stainless-retry-count", attempt),
+        ];
+        said(&gateway.post(CHAT, &headers, question(false, "").as_bytes()).ok())
+    };
+    assert_eq!(go_on("user-1", "0", "For one."), "For one.");
+    assert_eq!(go_on("user-2", "0", "For two."), "For two.");
+    assert_eq!(go_on("user-1", "1", "For one again."), "For one.");
+}
+
+#[test]
 fn an_answer_that_the_ledger_cannot_record_does_not_count() {
     let upstream = Upstream::start([]);
     let gateway = Gateway::start(&config(&upstream));

@@ -124,6 +124,40 @@ fn calls_of_the_client_identify_their_conversation() {
 }
 
 #[test]
+fn a_call_id_of_two_conversations_identifies_neither() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&config(&upstream));
+    // Some models number their calls, and begin again in every conversation.
+    let theirs = || call(0, "functions.get_weather:0", "get_weather", "{}");
+    let begin = |file: &str| {
+        std::fs::write(gateway.file(file), "name\n张三\n").unwrap();
+        let arguments = format!(r#"{{"path":"{file}"}}"#);
+        upstream.then(whole("", &[call(0, "functions.read_csv:0", "read_csv", &arguments)]));
+        upstream.then(whole("", &[theirs()]));
+        let answer = gateway.post(CHAT, &[TABLES], question(false, THEIRS).as_bytes()).ok();
+        answer.header(HEADER).unwrap().to_owned()
+    };
+    let (first, second) = (begin("one.csv"), begin("two.csv"));
+    assert_ne!(first, second);
+    let go_on = |headers: &[(&str, &str)]| {
+        upstream.then(whole("Sunny.", &[]));
+        let body = format!(
+            r#"{{"model":"up/gpt-x","messages":[{{"role":"user","content":"hi"}},{{"role":"assistant","content":null,"tool_calls":[{}]}},{{"role":"tool","tool_call_id":"functions.get_weather:0","content":"sunny"}}]{THEIRS}}}"#,
+            theirs()
+        );
+        let headers = [headers, &[TABLES]].concat();
+        let answer = gateway.post(CHAT, &headers, body.as_bytes()).ok();
+        (answer.header(HEADER).unwrap().to_owned(), upstream.last().text())
+    };
+    let (other, request) = go_on(&[]);
+    assert!(other != first && other != second, "{other}");
+    assert!(!request.contains("one.csv") && !request.contains("two.csv"), "{request}");
+    let (same, request) = go_on(&[(HEADER, &first)]);
+    assert_eq!(same, first);
+    assert!(request.contains("one.csv") && !request.contains("two.csv"), "{request}");
+}
+
+#[test]
 fn an_invalid_name_is_refused() {
     let upstream = Upstream::start([]);
     let gateway = Gateway::start(&config(&upstream));
