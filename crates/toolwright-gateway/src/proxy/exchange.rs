@@ -52,8 +52,8 @@ pub struct Exchange {
     stores: Arc<RunStores>,
     /// The conversation, if the exchange belongs to one
     conversation: Option<ConversationId>,
-    /// The approvals that the reply names, for its head
-    approval: Arc<OnceLock<String>>,
+    /// The approvals that the reply names, for its head, if the gateway runs tools
+    approval: Option<Arc<OnceLock<String>>>,
     /// The effects of the tools of this request
     effects: Effects,
 }
@@ -92,7 +92,7 @@ impl Exchange {
             finalizer,
             tools: Arc::default(),
             stores,
-            approval: Arc::default(),
+            approval: None,
             effects: Effects::default(),
         }
     }

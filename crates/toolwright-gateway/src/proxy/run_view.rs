@@ -134,7 +134,9 @@ impl RunView {
 
     /// Emits a reply of the gateway, and the end. What was held back is dropped.
     pub fn add_reply(&mut self, reply: Response, out: &mut Vec<Event>) {
-        self.held = None;
+        if self.held.take().is_some() {
+            (self.parts, self.speaks) = (0, false);
+        }
         let (stop, usage) = (reply.stop.clone(), reply.usage.clone());
         for event in split(reply) {
             self.event(event, out);

@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
 use tokio::sync::OwnedMutexGuard;
+use toolwright::Caller;
 use toolwright::call::journal::{JournalError, MemoryJournal, SharedJournal, SqliteJournal};
 use toolwright::store::StoreError;
 use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Outcome, Scope};
@@ -181,15 +182,16 @@ impl SavedRuns {
     /// request continues it. The share reserves memory for the run.
     pub async fn claim_waiting(
         self: &Arc<SavedRuns>,
-        client: &str,
+        caller: &Caller,
         conversation: &ConversationId,
         mut share: Share,
     ) -> Result<Option<WaitingClaim>, Fault> {
-        let key: (Arc<str>, String) = (client.into(), format!("waiting {conversation}"));
+        let (scope, name) = waiting(caller, conversation);
+        let key = (Arc::clone(&scope.owner), format!("waiting {name}"));
         let lock = Arc::clone(self.locks().entry(key.clone()).or_default());
         let place = LockPlace { runs: Arc::clone(self), key, lock: Arc::clone(&lock) };
         let guard = lock.lock_owned().await;
-        let value = self.store.peek(&waiting(client), conversation.as_str()).await;
+        let value = self.store.peek(&scope, &name).await;
         let Some(value) = value.map_err(|error| unavailable(&error))? else { return Ok(None) };
         share.resize(weight(&value)).await?;
         let found = Some(Record::read(&value).map_err(|error| unreadable(&error))?);
@@ -199,24 +201,25 @@ impl SavedRuns {
     /// Saves the run of a conversation that waits for approval.
     pub async fn save_waiting(
         &self,
-        client: &str,
+        caller: &Caller,
         conversation: &ConversationId,
         record: Record,
     ) -> Result<(), Fault> {
         let limits = Limits { lifetime: WAITING_AGE, bytes: MAX_BYTES, entries: MAX_RUNS };
-        let (name, value) = (conversation.as_str().to_owned(), record.write());
-        let entry = Entry { name, aliases: Vec::new(), value };
-        match self.store.commit(&waiting(client), entry, limits).await {
+        let (scope, name) = waiting(caller, conversation);
+        let entry = Entry { name, aliases: Vec::new(), value: record.write() };
+        match self.store.commit(&scope, entry, limits).await {
             Ok(Outcome::Stored) => Ok(()),
             Ok(Outcome::TooLarge) => Err(too_large()),
             Err(error) => Err(unavailable(&error)),
         }
     }
 
-    /// Removes the run of a conversation, which has finished.
-    pub async fn remove_waiting(&self, client: &str, conversation: &ConversationId) {
-        if let Err(error) = self.store.remove(&waiting(client), conversation.as_str()).await {
-            tracing::warn!("a finished run cannot be removed: {error}");
+    /// Removes the run of a conversation, which has ended.
+    pub async fn remove_waiting(&self, caller: &Caller, conversation: &ConversationId) {
+        let (scope, name) = waiting(caller, conversation);
+        if let Err(error) = self.store.remove(&scope, &name).await {
+            tracing::warn!("a run that has ended cannot be removed: {error}");
         }
     }
 
@@ -283,8 +286,11 @@ impl Claim {
     }
 }
 
-fn waiting(client: &str) -> Scope {
-    Scope { owner: client.into(), kind: WAITING }
+/// Returns the scope and name of the run of a conversation that waits for approval. A client that moved to
+/// another tenant does not continue its earlier runs.
+fn waiting(caller: &Caller, conversation: &ConversationId) -> (Scope, String) {
+    let scope = Scope { owner: Arc::clone(&caller.id), kind: WAITING };
+    (scope, format!("{conversation} {}", caller.tenant))
 }
 
 fn other_body() -> Fault {

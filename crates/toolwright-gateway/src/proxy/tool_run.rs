@@ -123,8 +123,17 @@ impl Job {
             return Err(twice(&both.name));
         }
         let attempt = self.claim.as_mut().and_then(|claim| claim.found.take());
+        let waiting = self.waiting.as_mut().and_then(|claim| claim.found.take());
         let replays = attempt.is_some();
-        let found = attempt.or_else(|| self.waiting.as_mut()?.found.take());
+        let (found, is_saved) = match (attempt, waiting) {
+            // Another request of the conversation may have continued the run since the attempt.
+            (Some(attempt), Some(waiting)) if waiting.is_same_run(&attempt) => {
+                (Some(waiting), true)
+            }
+            (Some(attempt), _) => (Some(attempt), false),
+            (None, Some(waiting)) => (Some(waiting), true),
+            (None, None) => (None, false),
+        };
         if found.is_none() {
             let scope = (&*self.caller.id, self.conversation.as_str());
             self.stores.pending_turns.recall(scope, &mut request, Instant::now());
@@ -137,26 +146,27 @@ impl Job {
         let toolbox = toolbox.with_handles(Arc::clone(&self.stores.handles));
         let cancel = CancellationToken::new();
         let caller = self.caller.clone();
-        // A run that is continued has its own messages.
-        let mut later = if found.is_some() { messages.clone() } else { Vec::new() };
         let agent = Agent::new("gateway")
             .with_request(request)
             .with_tools(toolbox.clone())
             .with_model(self.model);
-        let (start, given) = if let Some(Record { given, upstream, effects, run, .. }) = found {
-            self.effects.restore(effects);
-            if let Some((id, dialect)) = upstream {
-                self.run_record.set_upstream(&id, dialect.and_then(Dialect::codec));
-            }
-            (agent.resume(&run).map_err(failed)?, given)
-        } else {
-            let given = messages.len();
-            let start = agent.run(messages).with_id(self.id.to_string()).with_caller(self.caller);
-            (start.with_conversation(self.conversation.shared()), given)
-        };
+        let (start, given, messages) =
+            if let Some(Record { given, upstream, effects, run, .. }) = found {
+                self.effects.restore(effects);
+                if let Some((id, dialect)) = upstream {
+                    self.run_record.set_upstream(&id, dialect.and_then(Dialect::codec));
+                }
+                // A run that is continued has its own messages.
+                (agent.resume(&run).map_err(failed)?, given, messages)
+            } else {
+                let given = messages.len();
+                let start =
+                    agent.run(messages).with_id(self.id.to_string()).with_caller(self.caller);
+                (start.with_conversation(self.conversation.shared()), given, Vec::new())
+            };
         let run = start.with_limits(self.limits).with_cancel(cancel.clone()).build();
         let run = run.map_err(failed)?;
-        later = approvals::after_notice(&later, run.waiting());
+        let later = approvals::after_notice(&messages, run.waiting());
         // A retry repeats what an earlier attempt reported; another request does not.
         let paid = if replays { run.usage().total() } else { 0 };
         if !replays {
@@ -175,7 +185,7 @@ impl Job {
             given,
             toolbox,
             claim: self.claim,
-            is_saved: self.waiting.is_some(),
+            is_saved,
             _waiting: self.waiting,
             replays,
             later,
@@ -195,8 +205,15 @@ impl ToolRun {
         loop {
             if !self.pending.is_empty() {
                 let mut reply = self.notice();
-                if let [_, .., Part { body: Body::Text(notice), .. }] = &mut *reply.parts {
-                    notice.insert_str(0, GAP);
+                // One text, because clients of some dialects expect no more.
+                if let [
+                    ..,
+                    Part { body: Body::Text(text), .. },
+                    Part { body: Body::Text(notice), .. },
+                ] = &mut *reply.parts
+                {
+                    *text = [text, GAP, notice].concat();
+                    reply.parts.pop();
                 }
                 return Ok(reply);
             }
@@ -313,7 +330,11 @@ impl ToolRun {
     /// Returns and records the next event of the run; `None` if it waits for approval.
     async fn step(&mut self) -> Result<Option<RunEvent>, Fault> {
         loop {
-            if let Some(event) = self.run.next().await.map_err(failed)? {
+            let next = match self.run.next().await {
+                Ok(next) => next,
+                Err(error) => return Err(self.give_up(error).await),
+            };
+            if let Some(event) = next {
                 self.note(&event);
                 match event {
                     RunEvent::TurnDone { .. } => {

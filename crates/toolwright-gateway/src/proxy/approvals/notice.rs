@@ -38,7 +38,9 @@ pub fn notice(pending: &[ApprovalRecord]) -> String {
     text
 }
 
-/// Returns the messages of the user after the notice of waiting calls, in a later request.
+/// Returns the messages of the user in a later request, since the first notice of the waiting calls. The
+/// client may have got the notice several times, and the model reads none of these messages before the
+/// calls have outcomes.
 pub fn after_notice<'a>(
     messages: &[Message],
     waiting: impl Iterator<Item = &'a Approval>,
@@ -48,7 +50,7 @@ pub fn after_notice<'a>(
         let texts = || message.parts.iter().filter_map(text);
         message.role == Role::Assistant && ids.iter().any(|id| texts().any(|own| own.contains(id)))
     };
-    let place = messages.iter().rposition(is_notice);
+    let place = messages.iter().position(is_notice);
     let later = place.map_or(&[][..], |place| &messages[place + 1..]);
     later.iter().filter(|message| message.role == Role::User).cloned().collect()
 }

@@ -141,7 +141,8 @@ impl Exchange {
         if let Some(conversation) = self.conversation.as_ref().and_then(ConversationId::header) {
             headers.insert(conversation::HEADER, conversation);
         }
-        if let Some(Ok(approval)) = self.approval.get().map(HeaderValue::try_from) {
+        let approval = self.approval.as_ref().and_then(|own| own.get());
+        if let Some(Ok(approval)) = approval.map(HeaderValue::try_from) {
             headers.insert(APPROVAL, approval);
         }
         if let Some(lost) = losses::value(&record.request_report, &record.response_report) {

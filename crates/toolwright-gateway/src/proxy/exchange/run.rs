@@ -80,14 +80,15 @@ impl Exchange {
         let conversation = known.unwrap_or_else(|| ConversationId::begin(self.inbound.id));
         self.set_conversation(&conversation);
         let waiting = if is_known {
-            let (client, share) = (self.inbound.client.name(), self.finalizer.share.beside());
-            self.stores.saved.claim_waiting(client, &conversation, share).await?
+            let (caller, share) = (self.inbound.client.caller(), self.finalizer.share.beside());
+            self.stores.saved.claim_waiting(&caller, &conversation, share).await?
         } else {
             None
         };
         let (inbound, keep) =
             (Arc::clone(&self.inbound), Arc::clone(self.finalizer.reasoning_cache()));
         let share = self.finalizer.share.beside();
+        let approval = Arc::clone(self.approval.get_or_insert_default());
         let job = Job {
             id: self.finalizer.recorder.id(),
             caller: self.inbound.client.caller(),
@@ -99,7 +100,7 @@ impl Exchange {
             stores: Arc::clone(&self.stores),
             claim,
             waiting,
-            approval: Arc::clone(&self.approval),
+            approval,
             effects: self.effects.clone(),
         };
         Ok((job.begin(request)?, asked))

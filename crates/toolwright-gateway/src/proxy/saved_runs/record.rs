@@ -40,6 +40,11 @@ impl Record {
         ConversationId::parse(name).ok()
     }
 
+    /// Whether both are states of one run.
+    pub fn is_same_run(&self, other: &Record) -> bool {
+        self.run.get("id") == other.run.get("id")
+    }
+
     /// Encodes the record.
     pub fn write(self) -> Vec<u8> {
         let upstream = self.upstream.map(|(id, dialect)| {

@@ -1,6 +1,7 @@
 //! Suspends a run: asks for the approval of its calls, saves it, and tells the client.
 
 use toolwright::call::Approval;
+use toolwright::run::RunError;
 use toolwright_core::response::Stop;
 use toolwright_core::{Fault, Part, Response};
 
@@ -55,7 +56,7 @@ impl ToolRun {
         };
         if self.is_saved {
             let RunStores { saved, .. } = &*self.stores;
-            saved.save_waiting(&self.caller.id, &self.conversation, record.clone()).await?;
+            saved.save_waiting(&self.caller, &self.conversation, record.clone()).await?;
         }
         match &self.claim {
             Some(claim) => claim.save(record).await,
@@ -65,9 +66,23 @@ impl ToolRun {
 
     /// Saves the finished run for retries. If this fails, the last response is requested again on a retry.
     pub(super) async fn save_finished(&mut self) {
-        if std::mem::replace(&mut self.is_saved, false) {
-            self.stores.saved.remove_waiting(&self.caller.id, &self.conversation).await;
-        }
+        self.leave_conversation().await;
         let _logged = self.save().await;
+    }
+
+    /// Returns the fault of an error. A run at its limits would fail in every request of its conversation,
+    /// so the next one begins another run.
+    pub(super) async fn give_up(&mut self, error: RunError) -> Fault {
+        if matches!(error, RunError::Limit(_) | RunError::Stuck { .. }) {
+            self.leave_conversation().await;
+        }
+        failed(error)
+    }
+
+    /// Removes the run from its conversation, which it no longer continues.
+    async fn leave_conversation(&mut self) {
+        if std::mem::replace(&mut self.is_saved, false) {
+            self.stores.saved.remove_waiting(&self.caller, &self.conversation).await;
+        }
     }
 }

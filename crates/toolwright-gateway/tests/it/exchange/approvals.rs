@@ -359,6 +359,30 @@ fn calls_of_one_turn_are_answered_one_by_one() {
 }
 
 #[test]
+fn what_the_user_says_while_a_call_waits_reaches_the_model() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&config(&upstream));
+    let answer = ask(&gateway, &upstream, &[]);
+    let (id, notice) = (id_of(&answer), Json::from(said(&answer)).compact());
+    let history = |more: &str| {
+        format!(
+            r#"{{"model":"up/gpt-x","messages":[{{"role":"user","content":"What is here?"}},{{"role":"assistant","content":{notice}}},{{"role":"user","content":"In capitals."}}{more}]}}"#
+        )
+    };
+    let again = gateway.post(CHAT, &[WANTED], history("").as_bytes()).ok();
+    assert_eq!(id_of(&again), id);
+    gateway.ask_json(&format!("/v1/approvals/{id}"), APPROVE).ok();
+    upstream.then(whole("Written.", &[]));
+    let more = format!(
+        r#",{{"role":"assistant","content":{notice}}},{{"role":"user","content":"Go on."}}"#
+    );
+    gateway.post(CHAT, &[WANTED], history(&more).as_bytes()).ok();
+    let users = of_role(&upstream.last().json(), "user");
+    let users: Vec<String> = users.iter().map(|own| text_at(own, "/content")).collect();
+    assert_eq!(users, ["What is here?", "In capitals.", "Go on."]);
+}
+
+#[test]
 fn a_retry_continues_the_run_of_its_own_conversation() {
     let upstream = Upstream::start([]);
     let gateway = Gateway::start(&config(&upstream));
@@ -374,6 +398,95 @@ fn a_retry_continues_the_run_of_its_own_conversation() {
     assert_eq!(go_on("user-1", "0", "For one."), "For one.");
     assert_eq!(go_on("user-2", "0", "For two."), "For two.");
     assert_eq!(go_on("user-1", "1", "For one again."), "For one.");
+}
+
+#[test]
+fn a_run_at_its_limits_does_not_block_its_conversation() {
+    let upstream = Upstream::start([]);
+    let limited = [&config(&upstream), "max_turns = 1\n"].concat();
+    let gateway = Gateway::start(&limited);
+    let named = ("toolwright-conversation", "thread-1");
+    let answer = ask(&gateway, &upstream, &[named]);
+    gateway.ask_json(&format!("/v1/approvals/{}", id_of(&answer)), APPROVE).ok();
+    let headers = [WANTED, named];
+    let failed = gateway.post(CHAT, &headers, question(false, "").as_bytes());
+    assert_eq!(failed.status, 400, "{}", failed.text());
+    assert!(failed.text().contains("write_file"), "it names the effect: {}", failed.text());
+    upstream.then(whole("A new run.", &[]));
+    let next = gateway.post(CHAT, &headers, question(false, "").as_bytes()).ok();
+    assert_eq!(said(&next), "A new run.");
+}
+
+#[test]
+fn a_retry_of_an_earlier_request_leaves_a_later_run_of_the_conversation_alone() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start(&config(&upstream));
+    let named = ("toolwright-conversation", "thread-1");
+    let keyed = [named, ("idempotency-key", "order-1")];
+    let approve = |answer: &Answer| {
+        gateway.ask_json(&format!("/v1/approvals/{}", id_of(answer)), APPROVE).ok();
+    };
+    let go_on = || gateway.post(CHAT, &[WANTED, named], question(false, "").as_bytes()).ok();
+    approve(&ask(&gateway, &upstream, &keyed));
+    upstream.then(whole("Written.", &[]));
+    assert_eq!(said(&go_on()), "Written.");
+    std::fs::remove_file(gateway.file("新.txt")).unwrap();
+
+    let later = ask(&gateway, &upstream, &[named]);
+    upstream.then(whole("Written before.", &[]));
+    let headers = [&keyed[..], &[WANTED]].concat();
+    let retried = gateway.post(CHAT, &headers, question(false, "").as_bytes()).ok();
+    assert_eq!(said(&retried), "Written before.");
+    assert!(!gateway.file("新.txt").exists(), "the call of the first run ran once");
+    approve(&later);
+    upstream.then(whole("Written again.", &[]));
+    assert_eq!(said(&go_on()), "Written again.");
+    assert!(gateway.file("新.txt").exists());
+}
+
+#[test]
+fn a_client_that_moved_to_another_tenant_leaves_its_runs_behind() {
+    let upstream = Upstream::start([]);
+    let hash = KeyHash::of("key-alice");
+    let of_tenant = |tenant: &str| {
+        let key = format!("[keys.alice]\nhash = \"{hash}\"\ntenant = \"{tenant}\"\n");
+        [config(&upstream), key + "approve = [\"*\"]\n"].concat()
+    };
+    let gateway = Gateway::start(&of_tenant("acme"));
+    let alice = [("authorization", "Bearer key-alice"), ("toolwright-conversation", "thread-1")];
+    let id = id_of(&ask(&gateway, &upstream, &alice));
+    let gateway = gateway.restart(&of_tenant("other"));
+    let path = format!("/v1/approvals/{id}");
+    assert_eq!(gateway.post(&path, &alice[..1], APPROVE.as_bytes()).status, 404);
+    upstream.then(whole("A new run.", &[]));
+    let headers = [&alice[..], &[WANTED]].concat();
+    let next = gateway.post(CHAT, &headers, question(false, "").as_bytes()).ok();
+    assert_eq!(said(&next), "A new run.");
+    assert_eq!(gateway.get(&path, &alice[..1]).status, 404);
+}
+
+#[test]
+fn a_notice_in_place_of_json_is_a_valid_stream() {
+    let upstream = Upstream::start([streamed("{}", &write())]);
+    let gateway = Gateway::start(&config(&upstream));
+    let body = r#"{"model":"up/gpt-x","max_tokens":100,"stream":true,"messages":[{"role":"user","content":"Hi"}],"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}"#;
+    let answer = gateway.post("/v1/messages", &[WANTED], body.as_bytes()).ok();
+    let events = answer.events();
+    let starts = events.iter().filter(|own| text_at(own, "/type") == "content_block_start");
+    let starts: Vec<String> = starts.map(|own| at(own, "/index").compact()).collect();
+    assert_eq!(starts, ["0"], "{}", answer.text());
+    let texts = events.iter().map(|own| at(own, "/delta/text"));
+    let text: String = texts.filter_map(|own| own.as_str().map(str::to_owned)).collect();
+    assert!(text.starts_with("This call waits"), "{text}");
+}
+
+#[test]
+fn a_notice_and_the_text_before_it_are_one_text() {
+    let upstream = Upstream::start([whole("I will write it.", &write())]);
+    let gateway = Gateway::start(&config(&upstream));
+    let path = "/mistral/v1/chat/completions";
+    let answer = gateway.post(path, &[WANTED], question(false, "").as_bytes()).ok();
+    assert!(said(&answer).starts_with("I will write it.\n\nThis call waits"), "{}", answer.text());
 }
 
 #[test]
