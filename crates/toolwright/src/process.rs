@@ -12,6 +12,8 @@
 //! child ends, or when nobody reads its output any more (the host dropped the [`Process`], or was killed),
 //! the supervisor kills its children until it has none, and ends.
 //!
+//! A child that kills the supervisor itself, as every process of the same user can, is not held back by it.
+//!
 //! A program takes part by calling [`init`] at the start of `main`. Without it, and on other Unix systems, only
 //! the process group of the child is killed, and only if the host itself is not; elsewhere only the child.
 

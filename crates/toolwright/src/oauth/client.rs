@@ -134,7 +134,7 @@ impl OAuthClient {
         }
         let parsed = endpoint.parse().map_err(|_| "this is not a URL");
         let parsed = parsed.and_then(|parsed| request::check(&parsed));
-        parsed.map_err(|why| OAuthError::Url { url: endpoint.clone(), why })?;
+        parsed.map_err(|why| OAuthError::Url { url: request::without_user(endpoint), why })?;
         let (state, verifier) = (pkce::random()?, pkce::random()?);
         let mut query = Serializer::new(String::new());
         query

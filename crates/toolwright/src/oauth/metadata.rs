@@ -158,7 +158,7 @@ fn is_within(resource: &str, url: &str) -> bool {
 fn parse(url: &str) -> Result<Uri, OAuthError> {
     let parsed = url.parse::<Uri>().map_err(|_| "this is not a URL");
     let parsed = parsed.and_then(|parsed| request::check(&parsed).map(|()| parsed));
-    parsed.map_err(|why| OAuthError::Url { url: url.to_owned(), why })
+    parsed.map_err(|why| OAuthError::Url { url: request::without_user(url), why })
 }
 
 /// A well-known URL: between the host and the path.

@@ -37,7 +37,7 @@ pub(super) struct Answer {
 impl Requester {
     /// Sends a request and reads its answer.
     pub(super) async fn send(&self, mut request: Request<Bytes>) -> Result<Answer, OAuthError> {
-        let url = request.uri().to_string();
+        let url = without_user(&request.uri().to_string());
         check(request.uri()).map_err(|why| OAuthError::Url { url: url.clone(), why })?;
         request.headers_mut().insert(ACCEPT, JSON);
         let exchange = async {
@@ -76,7 +76,7 @@ impl Requester {
         body: Bytes,
         secrets: &[&SecretString],
     ) -> Result<T, OAuthError> {
-        let invalid = |_| OAuthError::Url { url: url.to_owned(), why: "this is not a URL" };
+        let invalid = |_| OAuthError::Url { url: without_user(url), why: "this is not a URL" };
         let mut request = Request::new(body);
         *request.method_mut() = http::Method::POST;
         *request.uri_mut() = url.parse().map_err(invalid)?;
@@ -140,8 +140,21 @@ pub(super) fn printable(text: &str, secrets: &[&SecretString]) -> Option<String>
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Checks that a URL is encrypted, or that of this machine.
+/// A URL for messages, without the user and the password that may be in it.
+pub(super) fn without_user(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rfind('@') {
+        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
+        None => url.to_owned(),
+    }
+}
+
+/// Checks that a URL is encrypted, or that of this machine, and has no password in it.
 pub(super) fn check(url: &Uri) -> Result<(), &'static str> {
+    if url.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        return Err("the URL has a user or a password in it; leave them out");
+    }
     let host = url.host().unwrap_or_default();
     let is_loopback = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
     match url.scheme() {

@@ -413,6 +413,24 @@ async fn metadata_of_another_server_is_refused() {
 }
 
 #[tokio::test]
+async fn a_password_in_a_url_is_refused_and_not_shown() {
+    let metadata =
+        |url: &str| ServerMetadata::new("https://auth.test", url).with_authorization_endpoint(url);
+    for url in ["https://me:hush@auth.test/x", "http://me:hush@127.0.0.1:1", "https://me:hush@a b"]
+    {
+        let client = OAuthClient::new(&http(), metadata(url), "me");
+        for error in [
+            client.client_credentials().await.unwrap_err(),
+            client.authorize("http://127.0.0.1:1/callback").unwrap_err(),
+            ServerMetadata::discover(&http(), url).await.unwrap_err(),
+        ] {
+            assert!(matches!(error, OAuthError::Url { .. }), "{error}");
+            assert!(!format!("{error} {error:?}").contains("hush"), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn endpoints_of_an_untrusted_server_are_subject_to_the_address_policy() {
     let (inner, outer) = (AuthorizationServer::start().await, AuthorizationServer::start().await);
     let policy = AddressPolicy::public().with_allowed_url(&outer.issuer().parse().unwrap());
