@@ -74,7 +74,7 @@ impl Session {
         }
     }
 
-    /// Returns the owner of this session's handles: the conversation, or the run if there is none.
+    /// Returns the owner of this session's handles: its conversation, or its run outside of a conversation.
     pub fn owner(&self) -> Owner {
         let conversation = self.conversation.as_ref().unwrap_or(&self.run).clone();
         Owner { tenant: self.caller.tenant.clone(), conversation }

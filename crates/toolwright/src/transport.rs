@@ -5,6 +5,7 @@
 //! redirects; `permit` limits concurrent requests; [`Incoming`] is a response whose body arrives within the
 //! [`Deadlines`]. `fault` writes the errors of all of them.
 
+mod address_class;
 mod body;
 mod client;
 mod connector;

@@ -1,4 +1,4 @@
-//! `/v1/approvals`: lists calls that wait for approval, and takes the answers of persons.
+//! `/v1/approvals`: lists calls that wait for approval, and records answers.
 //!
 //! A client sees the approvals of its tenant that it caused or may answer. Others do not exist for it.
 

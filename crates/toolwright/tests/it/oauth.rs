@@ -11,6 +11,7 @@ use bytes::Bytes;
 use http::Request;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinHandle;
 use toolwright::oauth::{
     ClientAuthentication, LoopbackListener, MemoryTokens, OAuthClient, OAuthError,
     ResourceMetadata, ServerMetadata, Token, TokenFuture, TokenSource, TokenStore, registration,
@@ -54,6 +55,12 @@ async fn logged_in(server: &AuthorizationServer) -> (OAuthClient, Token) {
 
 fn source(client: OAuthClient) -> TokenSource {
     TokenSource::for_user(client, Arc::new(MemoryTokens::new()), "user at resource")
+}
+
+/// Starts calls that need a token at the same time.
+fn parallel_calls(source: &TokenSource) -> Vec<JoinHandle<Result<Arc<Token>, OAuthError>>> {
+    let call = |source: TokenSource| tokio::spawn(async move { source.token().await });
+    (0..CALLS).map(|_| call(source.clone())).collect()
 }
 
 #[tokio::test]
@@ -215,12 +222,7 @@ async fn a_cancelled_call_does_not_interrupt_the_refresh() {
     source.set(token.clone()).await.unwrap();
     source.reject(&token);
     let hold = server.hold();
-    let calls: Vec<_> = (0..CALLS)
-        .map(|_| {
-            let source = source.clone();
-            tokio::spawn(async move { source.token().await })
-        })
-        .collect();
+    let calls = parallel_calls(&source);
     server.wait_for_refreshes(1).await;
     // The first one, which started the refresh, among them.
     for call in &calls[..CALLS / 2] {
@@ -245,12 +247,7 @@ async fn a_failed_refresh_is_shared_and_not_repeated() {
     source.set(token.clone()).await.unwrap();
     source.reject(&token);
     server.revoke_all();
-    let calls: Vec<_> = (0..CALLS)
-        .map(|_| {
-            let source = source.clone();
-            tokio::spawn(async move { source.token().await })
-        })
-        .collect();
+    let calls = parallel_calls(&source);
     for call in calls {
         let error = call.await.unwrap().unwrap_err();
         assert!(error.is_permanent() && error.to_string().contains("invalid_grant"), "{error}");
@@ -535,12 +532,7 @@ async fn a_token_endpoint_that_hangs_costs_the_calls_that_need_it_their_deadline
         let metadata = ServerMetadata::new(server.url(), server.url() + "/token");
         let client = OAuthClient::new(&http(), metadata, "me").with_deadline(DEADLINE);
         let source = TokenSource::for_client(client, Arc::new(MemoryTokens::new()), "machine");
-        let calls: Vec<_> = (0..CALLS)
-            .map(|_| {
-                let source = source.clone();
-                tokio::spawn(async move { source.token().await })
-            })
-            .collect();
+        let calls = parallel_calls(&source);
         for call in calls {
             let error = call.await.unwrap().unwrap_err();
             assert!(matches!(error, OAuthError::Timeout { .. }), "{error}");

@@ -10,7 +10,7 @@ use crate::proxy::approvals::{self, ApprovalRecord};
 use crate::proxy::saved_runs::Record;
 
 impl ToolRun {
-    /// Passes the answers of persons to the run. If there is none, returns the approvals that it waits for.
+    /// Resumes the run with the recorded answers. Without any answer, returns the pending approvals.
     pub(super) async fn ask_for_approval(&mut self) -> Result<Vec<ApprovalRecord>, Fault> {
         let waiting: Vec<Approval> = self.run.waiting().cloned().collect();
         let (mut pending, now) = (Vec::new(), approvals::seconds());
