@@ -23,7 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// ms and for the previous commit.
 const LINGER: Duration = Duration::from_secs(1);
 /// The files in the gateway's data folder after it has exited.
-const DATA: &[&str] = &["journal.sqlite", "ledger.head", "ledger.sqlite", "store.sqlite"];
+const DATA: &[&str] =
+    &["handles.sqlite", "journal.sqlite", "ledger.head", "ledger.sqlite", "store.sqlite"];
 
 /// The checks, and the processes that still run.
 pub(crate) struct Verdict {
