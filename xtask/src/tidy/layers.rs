@@ -75,6 +75,14 @@ const CRATES: &[Layers] = &[
         ties: &[],
     },
     Layers {
+        folder: "crates/toolwright-search/src",
+        order: &[
+            "document", "tokenize", "synonyms", "index", "score", "typo", "query", "phrase",
+            "rank", "explain",
+        ],
+        ties: &[],
+    },
+    Layers {
         folder: "crates/toolwright/src",
         order: &[
             "bounded",

@@ -1,0 +1,47 @@
+//! Search for tools: an in-memory index of functions and two rankers.
+//!
+//! - [`Index::search`] ranks by keywords: an exact name is the first hit, misspelled words match the
+//!   closest words of names, and tags and authors filter.
+//! - [`Index::recommend`] ranks by a described need, usually a sentence or more: words of nearly one
+//!   meaning match each other, adjacent words of the need count more where they are adjacent in the
+//!   function, and words that only phrase a request count less.
+//! - [`Index::explain`] lists the terms, fields and weights behind a hit.
+//!
+//! Both rankers score with BM25F over [`Field`]s. English and Russian words are stemmed; names in
+//! camel case and snake case are split; Chinese, Japanese and Korean text is indexed as characters
+//! and pairs of characters. A query that nothing answers has no hits.
+//!
+//! The results depend only on the documents in the index, not on the order of additions and removals.
+//! This crate has no IO, clock or randomness.
+//!
+//! ```
+//! use toolwright_search::{Document, Index, Options};
+//!
+//! let mut index = Index::new();
+//! index.add(Document {
+//!     id: "weather/get_forecast".into(),
+//!     name: "get_forecast".into(),
+//!     description: "Weather forecast for a city".into(),
+//!     ..Document::default()
+//! });
+//! let hits = index.search("forecast", &Options::default());
+//! assert_eq!(hits[0].id, "weather/get_forecast");
+//! assert!(index.search("parse a spreadsheet", &Options::default()).is_empty());
+//! ```
+
+mod document;
+mod explain;
+mod index;
+mod phrase;
+mod query;
+mod rank;
+mod score;
+mod synonyms;
+mod tokenize;
+mod typo;
+
+pub use document::{Document, Field, Parameter};
+pub use explain::Match;
+pub use index::Index;
+pub use query::{Concept, Ranker};
+pub use rank::{Hit, Options};

@@ -1,0 +1,68 @@
+//! BM25F: weights of terms in documents.
+
+use crate::document::FIELDS;
+use crate::index::{Index, Posting, TermId};
+
+/// Weights of the fields, in the order of `Field::ALL`.
+pub(crate) const FIELD_WEIGHTS: [f32; FIELDS] = [3.0, 1.0, 0.5, 1.0];
+
+/// Saturation of term frequency (`k1` of BM25).
+const SATURATION: f32 = 1.2;
+
+/// Normalization by the length of a field (`b` of BM25).
+const LENGTH_NORMALIZATION: f32 = 0.75;
+
+impl Index {
+    /// Weighted frequencies of a term in the fields of a document, normalized by their lengths.
+    pub(crate) fn field_frequencies(&self, posting: Posting, norms: &LengthNorms) -> [f32; FIELDS] {
+        let lengths = &self.lengths[posting.slot as usize];
+        std::array::from_fn(|field| {
+            let count = f32::from(posting.counts[field]);
+            let length = f32::from(lengths[field]);
+            FIELD_WEIGHTS[field] * count
+                / (1.0 - LENGTH_NORMALIZATION + norms.factors[field] * length)
+        })
+    }
+
+    /// Normalization of field lengths by their averages over the documents that have the field.
+    #[allow(clippy::cast_precision_loss, reason = "an average needs no more digits")]
+    pub(crate) fn length_norms(&self) -> LengthNorms {
+        LengthNorms {
+            factors: std::array::from_fn(|field| {
+                let total = self.total_lengths[field].max(1) as f32;
+                LENGTH_NORMALIZATION * self.field_counts[field] as f32 / total
+            }),
+        }
+    }
+
+    /// Inverse document frequency of a term.
+    pub(crate) fn idf(&self, term: TermId) -> f32 {
+        self.idf_of_count(self.terms[term as usize].postings.len())
+    }
+
+    /// Inverse document frequency of a term that no document contains.
+    pub(crate) fn max_idf(&self) -> f32 {
+        self.idf_of_count(0)
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a logarithm needs no more digits")]
+    fn idf_of_count(&self, documents: usize) -> f32 {
+        let (all, documents) = (self.len() as f32, documents as f32);
+        (1.0 + (all - documents + 0.5) / (documents + 0.5)).ln()
+    }
+}
+
+/// Normalization of the lengths of fields.
+pub(crate) struct LengthNorms {
+    factors: [f32; FIELDS],
+}
+
+/// Saturates a term frequency.
+pub(crate) fn saturate(frequency: f32) -> f32 {
+    frequency * (SATURATION + 1.0) / (frequency + SATURATION)
+}
+
+/// The score that a term approaches in a document that repeats it.
+pub(crate) fn max_term_score(idf: f32) -> f32 {
+    idf * (SATURATION + 1.0)
+}

@@ -1,0 +1,4 @@
+//! Integration tests of the search for tools.
+
+mod properties;
+mod rank;

@@ -1,0 +1,154 @@
+//! Rankings of a small catalog.
+
+use toolwright_search::{Concept, Document, Field, Hit, Index, Options, Parameter, Ranker};
+
+fn function(id: &str, description: &str) -> Document {
+    let name = id.rsplit('/').next().unwrap_or(id).to_owned();
+    Document { id: id.to_owned(), name, description: description.to_owned(), ..Document::default() }
+}
+
+fn catalog() -> Index {
+    let mut index = Index::new();
+    let documents = [
+        function("weather/get_forecast", "Weather forecast for a city"),
+        function("天气/查询天气", "查询城市的天气预报"),
+        function("погода/узнать_погоду", "Прогноз погоды для города"),
+        function("files/parse_file", "Extracts text and tables from an uploaded document"),
+        function("files/parseFileName", "Splits a path into folder and name"),
+        function("movies/find_film", "Finds films by title and year"),
+        function("media/play", "Plays an audio file"),
+        Document {
+            tags: vec!["Video".into()],
+            author: "Ada".into(),
+            parameters: vec![Parameter {
+                name: "frame_rate".into(),
+                description: "Frames for each second".into(),
+            }],
+            ..function("media/convert", "Converts between formats")
+        },
+    ];
+    for document in documents {
+        index.add(document);
+    }
+    index
+}
+
+fn ids(hits: &[Hit]) -> Vec<&str> {
+    hits.iter().map(|hit| hit.id.as_str()).collect()
+}
+
+fn search(query: &str) -> Vec<Hit> {
+    catalog().search(query, &Options::default())
+}
+
+#[test]
+fn queries_in_chinese_and_russian_find_functions_that_are_described_so() {
+    assert_eq!(search("天气预报")[0].id, "天气/查询天气");
+    assert_eq!(search("прогнозы погоды")[0].id, "погода/узнать_погоду");
+    let index = catalog();
+    let recommended = index.recommend("请帮我查一下北京明天的天气预报", &Options::default());
+    assert_eq!(recommended[0].id, "天气/查询天气");
+}
+
+#[test]
+fn an_exact_name_is_the_first_hit() {
+    let mut index = catalog();
+    for number in 0..20 {
+        let id = format!("other{number}/parse_file_parse_file");
+        index.add(function(&id, "parse file parse file parse file"));
+    }
+    for query in ["parse_file", "parseFile", "Parse File", "files/parse_file"] {
+        let hits = index.search(query, &Options::default());
+        assert_eq!(hits[0].id, "files/parse_file", "{query}");
+        assert!(hits[0].is_exact);
+        assert!(!hits[1].is_exact);
+        assert_eq!(index.recommend(query, &Options::default())[0].id, "files/parse_file");
+    }
+}
+
+#[test]
+fn a_name_of_stop_words_is_found() {
+    let mut index = catalog();
+    index.add(function("unix/who", "Logged-in users"));
+    assert_eq!(ids(&index.search("who", &Options::default())), ["unix/who"]);
+}
+
+#[test]
+fn nothing_relevant_is_an_empty_answer() {
+    for query in ["", "?!", "the", "xylophone", "量子色动力学", "good morning everyone"] {
+        assert!(search(query).is_empty(), "{query}");
+        assert!(catalog().recommend(query, &Options::default()).is_empty(), "{query}");
+    }
+}
+
+#[test]
+fn a_misspelled_name_is_found() {
+    assert_eq!(search("get_forcast")[0].id, "weather/get_forecast");
+    assert_eq!(search("cnovert")[0].id, "media/convert");
+}
+
+#[test]
+fn parameters_are_found() {
+    assert_eq!(search("frame rate")[0].id, "media/convert");
+}
+
+#[test]
+fn tags_and_author_filter() {
+    let index = catalog();
+    let with_tag = Options::default().with_tag("video");
+    assert_eq!(ids(&index.search("convert file", &with_tag)), ["media/convert"]);
+    let with_author = Options::default().with_author("ada");
+    assert_eq!(ids(&index.search("convert file", &with_author)), ["media/convert"]);
+    assert!(index.search("parse_file", &with_author).is_empty());
+}
+
+#[test]
+fn recommend_knows_synonyms_and_search_does_not() {
+    let index = catalog();
+    let need = "tell me about some movies";
+    assert_eq!(index.recommend(need, &Options::default())[0].id, "movies/find_film");
+    assert!(index.search(need, &Options::default()).is_empty());
+}
+
+#[test]
+fn adjacent_words_decide_between_equal_words() {
+    let mut index = Index::new();
+    index.add(function("a/first", "air measured in terms of quality, indoor"));
+    index.add(function("b/second", "indoor measured in terms of air quality"));
+    let hits = index.recommend("air quality", &Options::default());
+    assert_eq!(ids(&hits), ["b/second", "a/first"]);
+}
+
+#[test]
+fn an_additional_concept_bridges_languages() {
+    let index = catalog();
+    let concept = Concept { alternatives: vec![("audio file".into(), 1.0)] };
+    let options = Options::default().with_concept(concept).with_weak_hits(true);
+    assert_eq!(index.recommend("录音", &options)[0].id, "media/play");
+}
+
+#[test]
+fn an_explanation_names_fields_and_terms_and_adds_up() {
+    let index = catalog();
+    let options = Options::default();
+    for ranker in [Ranker::Search, Ranker::Recommend] {
+        let query = "weather forecast for my city";
+        let hit = &index.rank(ranker, query, &options)[0];
+        let matches = index.explain(ranker, query, &options, &hit.id);
+        let sum: f32 = matches.iter().map(|found| found.weight).sum();
+        assert!((sum - hit.score).abs() < 1e-3, "{sum} is not {}", hit.score);
+        let has_name = matches.iter().any(|m| m.field == Field::Name && m.term == "forecast");
+        assert!(has_name, "{matches:?}");
+    }
+    assert!(index.explain(Ranker::Search, "weather", &options, "no/such").is_empty());
+}
+
+#[test]
+fn a_document_with_the_same_id_is_replaced() {
+    let mut index = catalog();
+    let count = index.len();
+    index.add(function("media/play", "Stops the music"));
+    assert_eq!(index.len(), count);
+    assert!(index.search("audio", &Options::default()).is_empty());
+    assert_eq!(index.search("music", &Options::default())[0].id, "media/play");
+}
