@@ -15,6 +15,7 @@ mod packages;
 mod recorded;
 mod release;
 mod run;
+mod search_report;
 mod tidy;
 
 use std::process::ExitCode;
@@ -38,6 +39,8 @@ Usage: cargo xtask <task>
                            translate a directory of recorded vendor traffic into every dialect, and
                            back, and compare what the documents say; for a single file and target:
                            recorded DIR --only anthropic.stream --to bedrock
+  search-report DIR        how well the rankers of tools find the relevant ones of a directory of
+                           sets: nDCG and recall of search and recommend
   external                 the examples of the README and the guide, compiled and run by a crate
                            outside of the workspace
   publish                  package every published crate and build it from its package
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         ["recorded", rest @ ..] => {
             recorded::Plan::parse(rest).and_then(|plan| recorded::run(&plan))
         }
+        ["search-report", directory] => search_report::run(directory),
         ["examples"] => examples::run(),
         ["external"] => release::external(),
         ["publish"] => release::publish(),

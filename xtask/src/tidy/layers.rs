@@ -143,6 +143,7 @@ const CRATES: &[Layers] = &[
             "examples",
             "release",
             "args_report",
+            "search_report",
             "conformance",
             "recorded",
             "oauth",

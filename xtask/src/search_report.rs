@@ -1,0 +1,183 @@
+//! Reports how well the rankers of `toolwright-search` find the functions of a directory of sets.
+//!
+//! A set is a folder with three files of JSON lines:
+//!
+//! - `tools.jsonl`: `{"id", "name", "description", "params": ["name: description"]}`
+//! - `queries.jsonl`: `{"id", "text"}`
+//! - `qrels.jsonl`: `{"query_id", "tool_id"}`, a relevant tool of a query
+//!
+//! The directory is such a folder, or has such folders. Queries with even and with odd positions are
+//! also reported apart (nDCG of `recommend`), so that a parameter can be chosen on one half and checked on
+//! the other. "Unfiltered" is nDCG without the threshold of relevance, and "off-topic empty" the share of
+//! [`OFF_TOPIC`] queries without hits.
+
+mod measure;
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use toolwright_search::{Document, Index, Options, Parameter, Ranker};
+
+use self::measure::Mean;
+use crate::run::{Failure, Outcome};
+
+/// Queries that no tool answers: small talk, quotations and invented words.
+const OFF_TOPIC: &str = include_str!("search_report/off_topic.txt");
+
+/// Column names: the rankers, then their measures.
+const HEADER: [&str; 2] = [
+    "                                    search              recommend",
+    "set            tools  queries  nDCG@10  R@5  R@10   nDCG@10  R@5  R@10   even   odd   unfiltered   off-topic empty",
+];
+
+/// Evaluates a directory.
+pub(crate) fn run(directory: &str) -> Outcome {
+    let directory = std::env::current_dir()?.join(directory);
+    let sets = sets(&directory)?;
+    println!("{}", HEADER.join("\n"));
+    for folder in sets {
+        println!("{}", report(&Set::read(&folder)?));
+    }
+    Ok(())
+}
+
+/// The folders of sets, sorted.
+fn sets(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let is_set = |folder: &Path| folder.join("queries.jsonl").exists();
+    if is_set(directory) {
+        return Ok(vec![directory.to_owned()]);
+    }
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        folders.push(entry?.path());
+    }
+    folders.retain(|folder| is_set(folder));
+    folders.sort();
+    if folders.is_empty() {
+        let message = format!("{}: no folder has a queries.jsonl", directory.display());
+        return Err(Failure(message));
+    }
+    Ok(folders)
+}
+
+/// Tools and queries with the tools that answer them.
+struct Set {
+    name: String,
+    documents: Vec<Document>,
+    queries: Vec<Query>,
+}
+
+struct Query {
+    text: String,
+    relevant: BTreeSet<String>,
+}
+
+impl Set {
+    fn read(folder: &Path) -> Result<Set, Failure> {
+        let documents: Vec<Document> =
+            lines(&folder.join("tools.jsonl"))?.iter().map(document).collect();
+        let ids: BTreeSet<&str> = documents.iter().map(|document| document.id.as_str()).collect();
+        let mut relevant: HashMap<String, BTreeSet<String>> = HashMap::new();
+        for line in lines(&folder.join("qrels.jsonl"))? {
+            let tool = text(&line, "tool_id");
+            if ids.contains(tool.as_str()) {
+                relevant.entry(text(&line, "query_id")).or_default().insert(tool);
+            }
+        }
+        let mut queries = Vec::new();
+        for line in lines(&folder.join("queries.jsonl"))? {
+            let relevant = relevant.remove(&text(&line, "id")).unwrap_or_default();
+            queries.push(Query { text: text(&line, "text"), relevant });
+        }
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Set { name, documents, queries })
+    }
+}
+
+fn lines(path: &Path) -> Result<Vec<Value>, Failure> {
+    let read = |error: &dyn std::fmt::Display| Failure(format!("{}: {error}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| read(&error))?;
+    text.lines().map(|line| serde_json::from_str(line).map_err(|error| read(&error))).collect()
+}
+
+fn text(line: &Value, key: &str) -> String {
+    line[key].as_str().unwrap_or_default().to_owned()
+}
+
+fn document(line: &Value) -> Document {
+    let parameters = line["params"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let parameter = |text: &str| {
+        let (name, description) = text.split_once(':').unwrap_or((text, ""));
+        Parameter { name: name.to_owned(), description: description.to_owned() }
+    };
+    Document {
+        id: text(line, "id"),
+        name: text(line, "name"),
+        description: text(line, "description"),
+        parameters: parameters.map(parameter).collect(),
+        ..Document::default()
+    }
+}
+
+/// A line of the table.
+fn report(set: &Set) -> String {
+    let mut index = Index::new();
+    set.documents.iter().for_each(|document| index.add(document.clone()));
+    let search = Figures::measure(&index, set, Ranker::Search, &Options::default());
+    let recommend = Figures::measure(&index, set, Ranker::Recommend, &Options::default());
+    let weak = Options::default().with_weak_hits(true);
+    let unfiltered = Figures::measure(&index, set, Ranker::Recommend, &weak);
+    let mut empty = Mean::default();
+    for query in OFF_TOPIC.lines() {
+        let hits = index.recommend(query, &Options::default());
+        empty.add(f64::from(u8::from(hits.is_empty())));
+    }
+    format!(
+        "{:13}{:7}{:9}{:9}{:5}{:6}{:10}{:5}{:6}{:7}{:6}{:13}{:18}",
+        set.name,
+        set.documents.len(),
+        set.queries.len(),
+        search.ndcg,
+        search.recall_at_5,
+        search.recall_at_10,
+        recommend.ndcg,
+        recommend.recall_at_5,
+        recommend.recall_at_10,
+        recommend.halves[0],
+        recommend.halves[1],
+        unfiltered.ndcg,
+        empty,
+    )
+}
+
+/// Means over the queries of a set.
+#[derive(Default)]
+struct Figures {
+    ndcg: Mean,
+    recall_at_5: Mean,
+    recall_at_10: Mean,
+    /// nDCG of the queries with even and with odd positions
+    halves: [Mean; 2],
+}
+
+impl Figures {
+    fn measure(index: &Index, set: &Set, ranker: Ranker, options: &Options) -> Figures {
+        let mut figures = Figures::default();
+        for (position, query) in set.queries.iter().enumerate() {
+            if query.relevant.is_empty() {
+                continue;
+            }
+            let hits = index.rank(ranker, &query.text, options);
+            let is_relevant: Vec<bool> =
+                hits.iter().map(|hit| query.relevant.contains(&hit.id)).collect();
+            let ndcg = measure::ndcg(&is_relevant, query.relevant.len());
+            figures.ndcg.add(ndcg);
+            figures.halves[position % 2].add(ndcg);
+            figures.recall_at_5.add(measure::recall(&is_relevant, 5, query.relevant.len()));
+            figures.recall_at_10.add(measure::recall(&is_relevant, 10, query.relevant.len()));
+        }
+        figures
+    }
+}
