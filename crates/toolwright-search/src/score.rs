@@ -17,6 +17,10 @@ impl Index {
     pub(crate) fn field_frequencies(&self, posting: Posting, norms: &LengthNorms) -> [f32; FIELDS] {
         let lengths = &self.lengths[posting.slot as usize];
         std::array::from_fn(|field| {
+            // Most terms occur in a single field; the division is the expensive part.
+            if posting.counts[field] == 0 {
+                return 0.0;
+            }
             let count = f32::from(posting.counts[field]);
             let length = f32::from(lengths[field]);
             FIELD_WEIGHTS[field] * count
