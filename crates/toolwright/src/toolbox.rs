@@ -42,6 +42,7 @@ use toolwright_core::{Arguments, Call, Tool, ToolKind};
 
 use concurrency::Limit;
 pub use error::{MissingNeed, ToolboxError};
+pub use item::CompiledTool;
 use item::Item;
 pub use source::{SourceError, SourceFuture, SourceProblem, SourceReport, ToolPage, ToolSource};
 use sources::Sources;
@@ -295,6 +296,21 @@ impl Toolbox {
     ) -> CallStatus {
         let position = CallPosition::default();
         let prepared = pipeline::prepare(self, session, call, position, completeness).await;
+        pipeline::proceed(self, session, prepared).await
+    }
+
+    /// Runs one call of a tool that is not in the toolbox, with the policy, limits and stores of the
+    /// toolbox. They know the tool by its own name; the call may have another one.
+    pub async fn call_tool(
+        &self,
+        session: &Session,
+        tool: &CompiledTool,
+        call: &Call,
+    ) -> CallStatus {
+        let (found, position) = (Ok(Some(tool.0.clone())), CallPosition::default());
+        let completeness = Completeness::default();
+        let prepared =
+            pipeline::prepare_found(self, session, call, found, position, completeness).await;
         pipeline::proceed(self, session, prepared).await
     }
 

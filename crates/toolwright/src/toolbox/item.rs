@@ -1,5 +1,6 @@
 //! A tool of a toolbox, with all that is computed before its first call.
 
+use std::fmt;
 use std::sync::Arc;
 
 use toolwright_core::args::Parameters;
@@ -26,6 +27,30 @@ pub(crate) struct Item {
     /// The cache, for a tool without effects that has one
     pub(crate) cache: Option<Arc<Cache>>,
     pub(crate) limit: Limit,
+}
+
+/// A tool that is compiled and in no toolbox, such as a function of a catalog. A toolbox runs it with
+/// [`Toolbox::call_tool`](crate::Toolbox::call_tool), a running tool with
+/// [`Scope::call_tool`](crate::Scope::call_tool). Clones share its cache and its concurrency limit.
+#[derive(Clone)]
+pub struct CompiledTool(pub(crate) Arc<Item>);
+
+impl CompiledTool {
+    /// Compiles the schema of a tool.
+    pub fn new(handler: Handler) -> Result<CompiledTool, SchemaError> {
+        Item::new(handler).map(|item| CompiledTool(Arc::new(item)))
+    }
+
+    /// The tool and the function that runs it.
+    pub fn handler(&self) -> &Handler {
+        &self.0.handler
+    }
+}
+
+impl fmt::Debug for CompiledTool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("CompiledTool").field(&self.0.name).finish()
+    }
 }
 
 impl Item {

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 use toolwright_core::{Arguments, Call, Json};
 
-use super::item::Item;
+use super::item::{CompiledTool, Item};
 use super::{Toolbox, pipeline};
 use crate::call::key::{self, CallPosition};
 use crate::call::{CallResult, CallStatus, Completeness, canonical};
@@ -168,19 +168,49 @@ impl Scope {
         tool: &str,
         arguments: impl Into<Json>,
     ) -> Result<CallResult, CallError> {
+        let active = self.active(tool)?;
+        let found = active.toolbox.find(tool).await;
+        self.call_found(&active, tool, found, arguments.into()).await
+    }
+
+    /// Calls a tool that is not in the toolbox, and is otherwise as [`call`](Scope::call).
+    pub async fn call_tool(
+        &self,
+        tool: &CompiledTool,
+        arguments: impl Into<Json>,
+    ) -> Result<CallResult, CallError> {
+        let name = &*tool.0.name;
+        let active = self.active(name)?;
+        self.call_found(&active, name, Ok(Some(tool.0.clone())), arguments.into()).await
+    }
+
+    /// Whether the policy of the toolbox lets the caller call a tool, at least with some arguments. The tool
+    /// need not exist.
+    pub fn may_call(&self, tool: &str) -> bool {
+        let active = self.active(tool);
+        active.is_ok_and(|active| active.toolbox.policy().shows(tool, &self.session.caller))
+    }
+
+    fn active(&self, tool: &str) -> Result<Arc<ActiveCall>, CallError> {
         let active = self.active.clone().and_then(|active| active.downcast::<ActiveCall>().ok());
-        let Some(active) = active else {
-            return Err(refused(&self.tool, tool, "it was not started by a toolbox"));
-        };
-        let arguments = arguments.into();
+        active.ok_or_else(|| refused(&self.tool, tool, "it was not started by a toolbox"))
+    }
+
+    async fn call_found(
+        &self,
+        active: &Arc<ActiveCall>,
+        tool: &str,
+        found: Result<Option<Arc<Item>>, CallError>,
+        arguments: Json,
+    ) -> Result<CallResult, CallError> {
         let position = CallPosition { index: 0, repeats: active.repeats(tool, &arguments) };
         let id = format!("{}/{tool}", self.call_id);
         let call = Call::new(id, tool, Arguments::from_json(&arguments));
         let (context, cancel) = (active.context.clone(), self.cancel.clone());
         let session = Session { context, cancel, ..self.session.clone() };
-        let toolbox = &active.toolbox;
+        let (toolbox, completeness) = (&active.toolbox, Completeness::Complete);
         let mut prepared =
-            pipeline::prepare(toolbox, &session, &call, position, Completeness::Complete).await;
+            pipeline::prepare_found(toolbox, &session, &call, found, position, completeness).await;
         prepared.state.outer = Some(Outer {
             call_id: self.call_id.clone(),
             deadline: self.deadline,

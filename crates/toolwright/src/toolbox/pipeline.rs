@@ -70,6 +70,18 @@ pub(crate) async fn prepare<'c>(
     completeness: Completeness,
 ) -> PreparedCall<'c> {
     let found = toolbox.find(&call.name).await;
+    prepare_found(toolbox, session, call, found, position, completeness).await
+}
+
+/// Does what [`prepare`] does, with a tool that was looked up before.
+pub(crate) async fn prepare_found<'c>(
+    toolbox: &Toolbox,
+    session: &Session,
+    call: &'c Call,
+    found: Result<Option<Arc<Item>>, CallError>,
+    position: CallPosition,
+    completeness: Completeness,
+) -> PreparedCall<'c> {
     let (item, unavailable) = match found {
         Ok(item) => (item, None),
         Err(error) => (None, Some(error)),

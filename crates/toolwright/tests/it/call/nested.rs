@@ -12,6 +12,7 @@ use crate::support::{Counter, any, call, counting, done, echo, kind, text, tool,
 use toolwright::call::{CallResult, Completeness, Policy, ResultSource, Rule, Verdict};
 use toolwright::context::{Context, Need};
 use toolwright::ledger::{CallEntry, MemoryLedger, Query};
+use toolwright::toolbox::CompiledTool;
 use toolwright::{
     Effect, Fill, Handler, Json, Output, Retry, Scope, Session, ToolError, Toolbox, object,
 };
@@ -243,4 +244,32 @@ async fn tools_that_would_wait_for_each_others_context_are_refused() {
         assert_eq!(kind(&result).is_none(), runs, "{}", text(&result));
         assert!(runs || text(&result).contains("both use the context value"), "{}", text(&result));
     }
+}
+
+#[tokio::test]
+async fn a_tool_outside_of_the_toolbox_runs_under_its_policy_and_ledger() {
+    let ledger = Arc::new(MemoryLedger::new());
+    let denied = Rule::new(Verdict::Deny).with_tools(["denied/*"]);
+    let inner = [echo("allowed/echo"), echo("denied/echo")];
+    let inner = inner.map(|handler| CompiledTool::new(handler).unwrap());
+    let tools = inner.clone();
+    let outer = Handler::new(any("outer"), move |scope: Scope, arguments| {
+        let tools = tools.clone();
+        async move {
+            assert!(scope.may_call("allowed/echo") && !scope.may_call("denied/echo"));
+            let refused = scope.call_tool(&tools[1], arguments.clone()).await.unwrap_err();
+            assert_eq!(refused.kind.as_str(), "not_allowed");
+            let result = scope.call_tool(&tools[0], arguments).await?;
+            Ok(Output::json(result.value().map(Cow::into_owned).unwrap_or_default()))
+        }
+    });
+    let toolbox = toolbox([outer])
+        .with_policy(Policy::default().with_rule(denied))
+        .with_ledger(ledger.clone());
+    assert_eq!(text(&make(&toolbox).await), r#"{"n":1}"#);
+    let direct = call("c2", "any name", r#"{"n": 2}"#);
+    let result = done(toolbox.call_tool(&Session::new("run"), &inner[0], &direct).await);
+    assert_eq!(text(&result), r#"{"n":2}"#);
+    let recorded: Vec<_> = entries(&ledger).iter().map(|entry| entry.tool.to_string()).collect();
+    assert_eq!(recorded, ["outer", "allowed/echo", "denied/echo", "allowed/echo"]);
 }
