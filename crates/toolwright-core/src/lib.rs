@@ -47,6 +47,7 @@ mod codec;
 pub mod date;
 pub mod dialect;
 pub mod document;
+pub mod duration;
 pub mod embed;
 pub mod event;
 pub mod fit;

@@ -10,7 +10,6 @@
 //! folder of the file.
 
 mod alias;
-mod duration;
 mod error;
 mod file;
 mod key;

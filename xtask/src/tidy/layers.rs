@@ -45,6 +45,7 @@ const CRATES: &[Layers] = &[
             "note",
             "percent",
             "date",
+            "duration",
             "suggest",
             "json",
             // The canonical model, and a response as it arrives

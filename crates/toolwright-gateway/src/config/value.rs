@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use toml::de::DeValue;
+use toolwright_core::duration;
 
 use super::error::ConfigError;
 use super::file::{File, kind};
 use super::table::Table;
-use super::{duration, size};
+use super::size;
 
 /// A value that is being read, with its dotted path and position.
 pub(super) struct Value<'t> {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 /// The units, for error messages.
-pub(super) const UNITS: &str = "ms, s, m, h, d";
+pub const UNITS: &str = "ms, s, m, h, d";
 
 /// Parses an integer with its unit.
-pub(super) fn parse(text: &str) -> Option<Duration> {
+pub fn parse(text: &str) -> Option<Duration> {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit())?;
     let number: u64 = text[..end].parse().ok()?;
