@@ -9,6 +9,7 @@ pub(crate) const LIGHT: &[&str] = &[
     "toolwright-core/schemars",
     "toolwright-gateway/otel",
     "toolwright/builtin",
+    "toolwright/catalog",
     "toolwright/oauth",
     "toolwright/offline",
     "toolwright/process",

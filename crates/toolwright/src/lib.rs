@@ -17,6 +17,7 @@
 //! - `sqlite`: the ledger, the journal and handles in files
 //! - `builtin`: tools for files, git and tables; call `process::init` first in `main`
 //! - `process`: child processes whose descendants end with them
+//! - `catalog`: prefabs, which are versioned packages of functions, in a folder
 //!
 //! ```
 //! use toolwright::prelude::*;
@@ -54,6 +55,8 @@ pub mod bounded;
 pub mod builtin;
 pub mod call;
 mod canonical;
+#[cfg(feature = "catalog")]
+pub mod catalog;
 pub mod chat;
 pub mod context;
 pub mod define;

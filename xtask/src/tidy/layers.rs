@@ -115,6 +115,7 @@ const CRATES: &[Layers] = &[
             "run",
             "prelude",
             "builtin",
+            "catalog",
         ],
         ties: &[],
     },

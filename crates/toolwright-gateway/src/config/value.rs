@@ -8,8 +8,8 @@ use toolwright_core::duration;
 
 use super::error::ConfigError;
 use super::file::{File, kind};
-use super::table::Table;
 use super::size;
+use super::table::Table;
 
 /// A value that is being read, with its dotted path and position.
 pub(super) struct Value<'t> {

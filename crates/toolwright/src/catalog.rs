@@ -1,0 +1,10 @@
+//! The catalog: prefabs, which are versioned packages of functions that agents search, inspect and call.
+//!
+//! A [`Manifest`] describes one version of a prefab: its functions and how they run.
+
+pub mod manifest;
+
+pub use manifest::{
+    FileDirection, FileParameter, Function, Manifest, ManifestFault, McpServer, PrefabId, Runtime,
+    SecretNeed, Visibility,
+};
