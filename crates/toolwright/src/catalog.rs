@@ -1,8 +1,11 @@
 //! The catalog: prefabs, which are versioned packages of functions that agents search, inspect and call.
 //!
-//! A [`Manifest`] describes one version of a prefab: its functions and how they run.
+//! A [`Manifest`] describes one version of a prefab: its functions and how they run. [`files`] stores the
+//! files that functions take and produce.
 
+pub mod files;
 pub mod manifest;
+pub mod signing;
 
 pub use manifest::{
     FileDirection, FileParameter, Function, Manifest, ManifestFault, McpServer, PrefabId, Runtime,

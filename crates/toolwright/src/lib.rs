@@ -65,6 +65,8 @@ pub mod environment;
 pub mod error;
 pub mod handle;
 pub mod handler;
+#[cfg(any(feature = "catalog", feature = "oauth"))]
+mod key_file;
 pub mod ledger;
 #[doc(hidden)]
 pub mod macros;

@@ -96,6 +96,7 @@ const CRATES: &[Layers] = &[
             "output",
             "redact",
             "secret",
+            "key_file",
             "settings",
             "handle",
             "session",

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::future::Future;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,10 +15,9 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundK
 use zeroize::Zeroizing;
 
 use super::token::Token;
+use crate::key_file::{self, KEY_BYTES, KeyFileError, create_private, create_private_folder};
 use crate::secret::Secret;
 
-/// Length of a key, in bytes.
-const KEY_BYTES: usize = 32;
 /// The first byte of a file: its format.
 const FORMAT: u8 = 1;
 
@@ -52,6 +51,15 @@ pub enum TokenStoreError {
         /// The file
         path: PathBuf,
     },
+}
+
+impl From<KeyFileError> for TokenStoreError {
+    fn from(error: KeyFileError) -> TokenStoreError {
+        match error {
+            KeyFileError::Unavailable { path, why } => TokenStoreError::File { path, why },
+            KeyFileError::Invalid { path, why } => TokenStoreError::Key { path, why },
+        }
+    }
 }
 
 /// The result of an operation, when it is done.
@@ -110,39 +118,7 @@ impl TokenKey {
 
     /// The key in a file. Creates the file with a random key, for its owner alone, if it does not exist.
     pub fn open(path: impl AsRef<Path>) -> Result<TokenKey, TokenStoreError> {
-        let path = path.as_ref();
-        let failed = |error: io::Error| failed(path, &error);
-        let invalid = |why| TokenStoreError::Key { path: path.to_owned(), why };
-        match private(path) {
-            Ok(mut file) => {
-                let mut bytes = Zeroizing::new([0; KEY_BYTES]);
-                getrandom::fill(&mut *bytes)
-                    .map_err(|_| invalid("cannot be made without random numbers"))?;
-                let written = file.write_all(&*bytes).and_then(|()| file.sync_all());
-                if let Err(error) = written {
-                    drop(fs::remove_file(path));
-                    return Err(failed(error));
-                }
-                return Ok(TokenKey::from_bytes(*bytes));
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed(error)),
-        }
-        let mut file = File::open(path).map_err(failed)?;
-        #[cfg(unix)]
-        {
-            let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata().map_err(failed)?);
-            if mode & 0o077 != 0 {
-                return Err(invalid("can be read by others; set its mode to 0600"));
-            }
-        }
-        let mut bytes = Zeroizing::new(Vec::with_capacity(KEY_BYTES + 1));
-        let limit = KEY_BYTES as u64 + 1;
-        Read::by_ref(&mut file).take(limit).read_to_end(&mut bytes).map_err(failed)?;
-        let bytes = <[u8; KEY_BYTES]>::try_from(bytes.as_slice());
-        let bytes =
-            bytes.map_err(|_| invalid("is not 32 bytes long; name a file that does not exist"))?;
-        Ok(TokenKey::from_bytes(bytes))
+        Ok(TokenKey(key_file::open(path.as_ref())?))
     }
 }
 
@@ -163,11 +139,7 @@ impl EncryptedTokens {
         key: TokenKey,
     ) -> Result<EncryptedTokens, TokenStoreError> {
         let path = folder.into();
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&path).map_err(|error| failed(&path, &error))?;
+        create_private_folder(&path).map_err(|error| failed(&path, &error))?;
         Ok(EncryptedTokens(Arc::new(Folder { path, key })))
     }
 
@@ -254,7 +226,7 @@ impl Folder {
         let cipher = self.cipher().ok_or_else(random)?;
         cipher.seal_in_place_append_tag(used, aad, &mut *bytes).map_err(|_| random())?;
         let temporary = path.with_extension(BASE64_URL_SAFE_NO_PAD.encode(nonce));
-        let written = private(&temporary).and_then(|mut file| {
+        let written = create_private(&temporary).and_then(|mut file| {
             file.write_all(&[FORMAT])?;
             file.write_all(&nonce)?;
             file.write_all(&bytes)?;
@@ -266,15 +238,6 @@ impl Folder {
             failed(&path, &error)
         })
     }
-}
-
-/// Creates a file that only its owner may read.
-fn private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 fn failed(path: &Path, error: &io::Error) -> TokenStoreError {

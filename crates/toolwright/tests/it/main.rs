@@ -5,6 +5,8 @@
 #[cfg(feature = "builtin")]
 mod builtin;
 mod call;
+#[cfg(feature = "catalog")]
+mod catalog;
 mod chat;
 #[cfg(feature = "sqlite")]
 mod crash;

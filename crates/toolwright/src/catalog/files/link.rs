@@ -1,0 +1,77 @@
+//! Signed links: whoever has one may upload or download one file until it expires.
+
+use std::time::{Duration, SystemTime};
+
+use super::{FileUrl, Files, seconds};
+
+/// Maximum lifetime of a link.
+const MAX_LIFETIME: Duration = Duration::from_hours(7 * 24);
+
+/// What a link allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkPurpose {
+    /// To write the bytes of the file
+    Upload,
+    /// To read the file
+    Download,
+}
+
+/// Why a link is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// The link was not made here, or was changed
+    #[error("the signature of the link is invalid")]
+    Invalid,
+    /// The link has expired
+    #[error("the link has expired")]
+    Expired,
+}
+
+impl LinkPurpose {
+    fn name(self) -> &'static str {
+        match self {
+            LinkPurpose::Upload => "file upload",
+            LinkPurpose::Download => "file download",
+        }
+    }
+}
+
+impl Files {
+    /// Creates a link to a file: its key with a query, to append to the address of the files. Its
+    /// lifetime is at most a week.
+    pub fn link(
+        &self,
+        purpose: LinkPurpose,
+        url: &FileUrl,
+        lifetime: Duration,
+        now: SystemTime,
+    ) -> String {
+        let key = url.key();
+        let expires = (seconds(now) + lifetime.min(MAX_LIFETIME).as_secs()).to_string();
+        let signature = self.signing_key().sign(purpose.name(), &[&key, &expires]);
+        format!("{key}?expires={expires}&signature={signature}")
+    }
+
+    /// Checks the key and the query of a link, and returns the file that it allows to use.
+    pub fn check_link(
+        &self,
+        purpose: LinkPurpose,
+        key: &str,
+        query: &str,
+        now: SystemTime,
+    ) -> Result<FileUrl, LinkError> {
+        let field = |name: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(own, _)| *own == name).map(|(_, value)| value)
+        };
+        let (expires, signature) =
+            field("expires").zip(field("signature")).ok_or(LinkError::Invalid)?;
+        let url = FileUrl::from_key(key).map_err(|_| LinkError::Invalid)?;
+        if !self.signing_key().verify(purpose.name(), &[&url.key(), expires], signature) {
+            return Err(LinkError::Invalid);
+        }
+        let expires: u64 = expires.parse().map_err(|_| LinkError::Invalid)?;
+        if seconds(now) < expires { Ok(url) } else { Err(LinkError::Expired) }
+    }
+}

@@ -1,0 +1,3 @@
+//! The catalog, in real folders.
+
+mod files;
