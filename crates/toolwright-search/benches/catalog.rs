@@ -1,39 +1,137 @@
-//! Measures catalogs of 1,000 to 100,000 functions: indexing, replacing a document, and the slowest
-//! percentile of both rankers over many queries.
+//! Measures catalogs of 1,000 to 100,000 functions: indexing, memory, the snapshot, and the slowest
+//! percentile of both rankers over many queries. Each size runs in a process of its own.
 
-use std::sync::LazyLock;
+#![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
-use divan::{Bencher, black_box};
-use toolwright_search::{Document, Index, Options, Parameter};
+use std::error::Error;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-fn main() {
-    divan::main();
-}
+use toolwright_search::{Document, Index, Options, Parameter, Prefab, Ranker};
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+
+/// Functions of each prefab.
+const FUNCTIONS: usize = 10;
 
 /// Number of different words. Their frequencies follow Zipf's law.
 const WORDS: u64 = 30_000;
 
+/// Number of different Chinese characters. A Chinese word has two of them.
+const CHARACTERS: u64 = 2_000;
+
 /// Queries for each measurement.
-const QUERIES: usize = 200;
+const QUERIES: usize = 1_000;
 
-/// An index for each of [`SIZES`].
-static INDEXES: [LazyLock<Index>; 3] = [
-    LazyLock::new(|| index(SIZES[0])),
-    LazyLock::new(|| index(SIZES[1])),
-    LazyLock::new(|| index(SIZES[2])),
-];
+fn main() -> Result<(), Box<dyn Error>> {
+    let size = std::env::args().find_map(|argument| argument.parse().ok());
+    if let Some(size) = size {
+        println!("{}", measure(size)?);
+        return Ok(());
+    }
+    println!(
+        "functions   index   memory  snapshot   write    read   search p50   p99   misspelled p99   \
+         recommend p50   p99   prefabs p99   replace p99"
+    );
+    for size in SIZES {
+        let status = Command::new(std::env::current_exe()?).arg(size.to_string()).status()?;
+        if !status.success() {
+            return Err(format!("the measurement of {size} functions failed").into());
+        }
+    }
+    Ok(())
+}
 
-/// A generator of pseudo-random numbers (xorshift).
-struct Random(u64);
+/// A line of the table.
+fn measure(size: usize) -> Result<String, Box<dyn Error>> {
+    let before = resident_memory()?;
+    let mut indexing = Duration::ZERO;
+    let mut index = Index::new();
+    let mut generator = Generator::new();
+    for number in 0..size {
+        let document = generator.document(number);
+        let start = Instant::now();
+        index.add(document);
+        indexing += start.elapsed();
+    }
+    let memory = resident_memory()?.saturating_sub(before);
+    let start = Instant::now();
+    let snapshot = index.to_snapshot();
+    let writing = start.elapsed();
+    let start = Instant::now();
+    let read = Index::from_snapshot(&snapshot)?;
+    let reading = start.elapsed();
+    drop(read);
 
-impl Random {
+    let options = Options::default();
+    let keywords = generator.queries(3);
+    let search = percentiles(&keywords, |query| drop(index.search(query, &options)));
+    let misspelled: Vec<String> = keywords.iter().map(|query| query.replace('a', "q")).collect();
+    let misspelled = percentiles(&misspelled, |query| drop(index.search(query, &options)));
+    let needs = generator.queries(20);
+    let recommend = percentiles(&needs, |query| drop(index.recommend(query, &options)));
+    let prefabs = percentiles(&needs, |query| {
+        drop(index.rank_prefabs(Ranker::Recommend, query, &options, 3));
+    });
+    let documents: Vec<Document> = (0..QUERIES).map(|_| generator.document(0)).collect();
+    let replace = percentiles(&documents, |document| index.add(document.clone()));
+    Ok(format!(
+        "{size:9} {:5.2} s {:5} MB {:6} MB {:5.2} s {:5.2} s {:9.2} ms {:5.2} ms {:11.2} ms {:12.2} ms \
+         {:5.2} ms {:8.2} ms {:8.2} ms",
+        indexing.as_secs_f32(),
+        memory >> 20,
+        snapshot.len() >> 20,
+        writing.as_secs_f32(),
+        reading.as_secs_f32(),
+        search[0],
+        search[1],
+        misspelled[1],
+        recommend[0],
+        recommend[1],
+        prefabs[1],
+        replace[1],
+    ))
+}
+
+/// Milliseconds that half and that 99 % of the runs need at most.
+fn percentiles<Q>(queries: &[Q], mut run: impl FnMut(&Q)) -> [f32; 2] {
+    let mut times: Vec<f32> = queries
+        .iter()
+        .map(|query| {
+            let start = Instant::now();
+            run(query);
+            1_000.0 * start.elapsed().as_secs_f32()
+        })
+        .collect();
+    times.sort_by(f32::total_cmp);
+    [times[times.len() / 2], times[times.len() * 99 / 100]]
+}
+
+/// Bytes of memory that the process has. Only Linux tells.
+fn resident_memory() -> Result<usize, Box<dyn Error>> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    Ok(kilobytes.map_or(Ok(0), str::parse::<usize>)? << 10)
+}
+
+/// A generator of documents and queries from pseudo-random numbers (xorshift).
+struct Generator {
+    state: u64,
+    prefab: Arc<Prefab>,
+}
+
+impl Generator {
+    fn new() -> Self {
+        Generator { state: 0x2545_f491_4f6c_dd1d, prefab: Arc::default() }
+    }
+
     fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state
     }
 
     /// A rank whose probability is about proportional to its inverse.
@@ -61,10 +159,46 @@ impl Random {
         text
     }
 
-    fn chinese(&mut self, characters: usize) -> String {
-        let character =
-            |rank: u64| char::from_u32(0x4e00 + u32::try_from(rank % 6000).unwrap_or(0));
-        (0..characters).filter_map(|_| character(self.rank())).collect()
+    fn chinese(&mut self, words: usize) -> String {
+        let character = |number: u64| {
+            char::from_u32(0x4e00 + u32::try_from(number % CHARACTERS).unwrap_or_default())
+        };
+        let word = |rank: u64| [character(rank * 7_919), character(rank * 104_729)];
+        (0..words).flat_map(|_| word(self.rank())).flatten().collect()
+    }
+
+    /// A text in Chinese if the number is divisible by 3, in English otherwise.
+    fn text(&mut self, number: usize, words: usize) -> String {
+        if number.is_multiple_of(3) { self.chinese(words) } else { self.english(words) }
+    }
+
+    fn document(&mut self, number: usize) -> Document {
+        if number.is_multiple_of(FUNCTIONS) {
+            self.prefab = Arc::new(Prefab {
+                id: format!("prefab-{}", number / FUNCTIONS),
+                name: self.text(number, 3),
+                description: self.text(number, 12),
+                tags: vec![self.english(1)],
+                author: "author".into(),
+                revision: String::new(),
+            });
+        }
+        let mut parameters = Vec::new();
+        for _ in 0..4 {
+            let (name, description) = (self.text(number, 1), self.text(number, 7));
+            parameters.push(Parameter { name, description });
+        }
+        Document {
+            id: format!("{}/function_{number}", self.prefab.id),
+            name: self.english(3).trim().replace(' ', "_"),
+            description: self.text(number, 14),
+            parameters,
+            prefab: self.prefab.clone(),
+        }
+    }
+
+    fn queries(&mut self, words: usize) -> Vec<String> {
+        (0..QUERIES).map(|number| self.text(number, words)).collect()
     }
 }
 
@@ -76,94 +210,4 @@ fn push_invented_word(number: u64, text: &mut String) {
         text.push(['a', 'e', 'i', 'o', 'u'][(rest / 10 % 5) as usize]);
         rest /= 50;
     }
-}
-
-fn document(number: usize, random: &mut Random) -> Document {
-    let is_chinese = number.is_multiple_of(3);
-    let mut text = |words: usize| {
-        if is_chinese { random.chinese(2 * words) } else { random.english(words) }
-    };
-    let description = text(14);
-    let parameters = (0..4).map(|_| Parameter { name: text(1), description: text(7) }).collect();
-    Document {
-        id: format!("prefab-{}/function_{number}", number / 10),
-        name: random.english(3).trim().replace(' ', "_"),
-        description,
-        parameters,
-        tags: vec![random.english(1)],
-        author: "author".into(),
-        prefab: format!("prefab-{}", number / 10),
-    }
-}
-
-fn documents(size: usize) -> Vec<Document> {
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
-    (0..size).map(|number| document(number, &mut random)).collect()
-}
-
-fn index(size: usize) -> Index {
-    let mut index = Index::new();
-    for document in documents(size) {
-        index.add(document);
-    }
-    index
-}
-
-fn shared_index(size: usize) -> &'static Index {
-    let position = SIZES.iter().position(|other| *other == size).unwrap_or_default();
-    &INDEXES[position]
-}
-
-fn queries(words: usize) -> Vec<String> {
-    let mut random = Random(99);
-    let query = |number: usize| {
-        if number.is_multiple_of(3) { random.chinese(2 * words) } else { random.english(words) }
-    };
-    (0..QUERIES).map(query).collect()
-}
-
-#[divan::bench(args = SIZES, sample_count = 1, sample_size = 1)]
-fn indexes(bencher: Bencher, size: usize) {
-    bencher.with_inputs(|| documents(size)).bench_local_values(|documents| {
-        let mut index = Index::new();
-        for document in documents {
-            index.add(document);
-        }
-        index
-    });
-}
-
-#[divan::bench(args = SIZES, sample_count = 200, sample_size = 1)]
-fn searches_three_words(bencher: Bencher, size: usize) {
-    let index = shared_index(size);
-    let queries = queries(3);
-    let mut next = queries.iter().cycle();
-    bencher.bench_local(|| {
-        let query = next.next().map_or("", String::as_str);
-        black_box(index.search(query, &Options::default()))
-    });
-}
-
-#[divan::bench(args = SIZES, sample_count = 200, sample_size = 1)]
-fn recommends_for_twenty_words(bencher: Bencher, size: usize) {
-    let index = shared_index(size);
-    let queries = queries(20);
-    let mut next = queries.iter().cycle();
-    bencher.bench_local(|| {
-        let query = next.next().map_or("", String::as_str);
-        black_box(index.recommend(query, &Options::default()))
-    });
-}
-
-#[divan::bench(sample_count = 100, sample_size = 1)]
-fn searches_a_misspelled_name(bencher: Bencher) {
-    let index = shared_index(100_000);
-    bencher.bench(|| index.search("wether_raport", &Options::default()));
-}
-
-#[divan::bench(sample_count = 100, sample_size = 1)]
-fn replaces_a_document(bencher: Bencher) {
-    let mut index = index(10_000);
-    let document = document(5, &mut Random(5));
-    bencher.bench_local(|| index.add(document.clone()));
 }

@@ -1,9 +1,11 @@
 //! Documents of the index: functions as the rankers see them.
 
+use std::sync::Arc;
+
 /// A function to be found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
-    /// Unique id
+    /// Unique id, such as `weather/get_forecast`
     pub id: String,
     /// Name of the function
     pub name: String,
@@ -11,12 +13,8 @@ pub struct Document {
     pub description: String,
     /// Parameters
     pub parameters: Vec<Parameter>,
-    /// Tags of the prefab
-    pub tags: Vec<String>,
-    /// Author of the prefab
-    pub author: String,
-    /// Id of the prefab that contains the function
-    pub prefab: String,
+    /// The prefab that contains the function
+    pub prefab: Arc<Prefab>,
 }
 
 /// A parameter of a function.
@@ -26,6 +24,26 @@ pub struct Parameter {
     pub name: String,
     /// What the parameter means
     pub description: String,
+}
+
+/// A package of functions. Before the functions of another revision are added,
+/// [`Index::remove_prefab`](crate::Index::remove_prefab) removes those of the revision before.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prefab {
+    /// Unique id
+    pub id: String,
+    /// Name for people
+    pub name: String,
+    /// What the functions are for
+    pub description: String,
+    /// Tags
+    pub tags: Vec<String>,
+    /// Author
+    pub author: String,
+    /// Revision of the prefab, such as a digest. It is not searched;
+    /// [`Index::prefabs`](crate::Index::prefabs) returns it, so that the owner of the documents finds what
+    /// changed since they were added.
+    pub revision: String,
 }
 
 /// Part of a document that is weighted separately.
@@ -38,8 +56,8 @@ pub enum Field {
     Description,
     /// Names and descriptions of the parameters
     Parameters,
-    /// Tags, author and id of the prefab
-    Tags,
+    /// Id, name, description, tags and author of the prefab
+    Prefab,
 }
 
 /// Number of fields.
@@ -48,7 +66,7 @@ pub(crate) const FIELDS: usize = 4;
 impl Field {
     /// All fields, in the order of their indexes.
     pub(crate) const ALL: [Field; FIELDS] =
-        [Field::Name, Field::Description, Field::Parameters, Field::Tags];
+        [Field::Name, Field::Description, Field::Parameters, Field::Prefab];
 
     /// Calls `visit` with every text of the field.
     pub(crate) fn visit_texts<'d>(self, document: &'d Document, mut visit: impl FnMut(&'d str)) {
@@ -61,10 +79,13 @@ impl Field {
                     visit(&parameter.description);
                 }
             }
-            Field::Tags => {
-                document.tags.iter().for_each(|tag| visit(tag));
-                visit(&document.author);
-                visit(&document.prefab);
+            Field::Prefab => {
+                let prefab = &*document.prefab;
+                visit(&prefab.id);
+                visit(&prefab.name);
+                visit(&prefab.description);
+                prefab.tags.iter().for_each(|tag| visit(tag));
+                visit(&prefab.author);
             }
         }
     }

@@ -1,10 +1,11 @@
 //! Explanations of scores.
 
 use crate::document::{FIELDS, Field};
-use crate::index::{Index, Slot, TermId};
+use crate::index::Index;
+use crate::options::Options;
 use crate::query::{Query, Ranker};
-use crate::rank::Options;
-use crate::score::saturate;
+use crate::score::{field_frequencies, saturate};
+use crate::vocabulary::{Slot, TermId};
 
 /// A term of a query in a field of a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +22,13 @@ pub struct Match {
 impl Index {
     /// Explains the score of a document for a query, the strongest match first. The weights add up
     /// to the score.
-    pub fn explain(&self, ranker: Ranker, text: &str, options: &Options, id: &str) -> Vec<Match> {
+    pub fn explain(
+        &self,
+        ranker: Ranker,
+        text: &str,
+        options: &Options<'_>,
+        id: &str,
+    ) -> Vec<Match> {
         self.slot_of(id).map_or_else(Vec::new, |slot| {
             self.explain_slot(&self.parse(ranker, text, &options.concepts), slot)
         })
@@ -29,10 +36,9 @@ impl Index {
 
     fn explain_slot(&self, query: &Query, slot: Slot) -> Vec<Match> {
         let mut matches = Vec::new();
-        let norms = self.length_norms();
         for concept in &query.concepts {
             let scored = concept.alternatives.iter().filter_map(|(term, weight)| {
-                let frequencies = self.field_frequencies(self.posting(*term, slot)?, &norms);
+                let frequencies = field_frequencies(self.posting(*term, slot)?, self.norms());
                 let score = weight * self.idf(*term) * saturate(frequencies.iter().sum());
                 Some((*term, score, frequencies))
             });
@@ -54,7 +60,7 @@ impl Index {
     }
 
     fn term_text(&self, term: TermId) -> &str {
-        &self.terms[term as usize].text
+        self.vocabulary.text(term)
     }
 }
 

@@ -5,14 +5,20 @@
 //! - [`Index::recommend`] ranks by a described need, usually a sentence or more: words of nearly one
 //!   meaning match each other, adjacent words of the need count more where they are adjacent in the
 //!   function, and words that only phrase a request count less.
+//! - [`Index::rank_prefabs`] ranks prefabs by their best functions, with either ranker.
 //! - [`Index::explain`] lists the terms, fields and weights behind a hit.
 //!
 //! Both rankers score with BM25F over [`Field`]s. English and Russian words are stemmed; names in
 //! camel case and snake case are split; Chinese, Japanese and Korean text is indexed as characters
 //! and pairs of characters. A query that nothing answers has no hits.
 //!
+//! [`Options::filter`] keeps functions out that a caller may not see. They are in no result, but count
+//! in the statistics of words.
+//!
 //! The results depend only on the documents in the index, not on the order of additions and removals.
-//! This crate has no IO, clock or randomness.
+//! This crate has no IO, clock or randomness: [`Index::to_snapshot`] and [`Index::from_snapshot`] convert an
+//! index to bytes and back, and [`Index::prefabs`] returns the revisions that it has, so that a catalog
+//! starts quickly and then adds only what changed since the snapshot.
 //!
 //! ```
 //! use toolwright_search::{Document, Index, Options};
@@ -32,16 +38,21 @@
 mod document;
 mod explain;
 mod index;
+mod options;
 mod phrase;
 mod query;
 mod rank;
 mod score;
+mod snapshot;
 mod synonyms;
 mod tokenize;
 mod typo;
+mod vocabulary;
 
-pub use document::{Document, Field, Parameter};
+pub use document::{Document, Field, Parameter, Prefab};
 pub use explain::Match;
 pub use index::Index;
+pub use options::Options;
 pub use query::{Concept, Ranker};
-pub use rank::{Hit, Options};
+pub use rank::{Hit, PrefabHit};
+pub use snapshot::SnapshotError;

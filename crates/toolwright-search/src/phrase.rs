@@ -4,10 +4,11 @@
 //! The information of a pair is estimated by that of its words.
 
 use crate::document::FIELDS;
-use crate::index::{END_OF_FIELD, Index, Slot, TermId};
+use crate::index::Index;
 use crate::query::Query;
 use crate::score::{FIELD_WEIGHTS, saturate};
 use crate::tokenize::TermKind;
+use crate::vocabulary::{END_OF_FIELD, Slot, TermId};
 
 /// Weight of a pair, relative to its two words.
 const PAIR_WEIGHT: f32 = 0.3;
@@ -36,8 +37,7 @@ impl Index {
         let fields = entry.terms.split(|term| *term == END_OF_FIELD);
         for (field, terms) in fields.take(FIELDS).enumerate() {
             let mut previous = None;
-            let is_word =
-                |term: &&TermId| self.terms[**term as usize].kind != TermKind::Ideographic;
+            let is_word = |term: &&TermId| self.term(**term).kind != TermKind::Ideographic;
             for term in terms.iter().filter(is_word) {
                 let pair = previous.replace(*term).map(|previous| [previous, *term]);
                 let position = query.pairs.iter().position(|other| Some(*other) == pair);

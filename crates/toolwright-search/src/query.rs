@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use crate::index::{Index, TermId};
+use crate::index::Index;
 use crate::synonyms::synonyms;
 use crate::tokenize::{TermKind, Tokenizer};
+use crate::vocabulary::TermId;
 
 /// Saturation of repeated words: a word that is repeated without end counts `1 + REPETITION` times.
 /// Long needs repeat the words of their examples and of the conversation around them.

@@ -1,11 +1,15 @@
 //! Rankings: the best hits of a query, and the threshold below which nothing is found.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::index::{Entry, Index, Slot, TermId};
-use crate::query::{Concept, Query, Ranker};
-use crate::score::{LengthNorms, max_term_score, saturate};
+use crate::document::Prefab;
+use crate::index::{Entry, Index, fold};
+use crate::options::Options;
+use crate::query::{Query, Ranker};
+use crate::score::{field_frequencies, max_term_score, saturate};
+use crate::vocabulary::{Slot, TermId};
 
 /// Number of candidates that `recommend` ranks a second time, by adjacent words.
 const MIN_CANDIDATES: usize = 100;
@@ -20,100 +24,112 @@ const MIN_EVIDENCE: f32 = 0.3;
 /// as characters and as pairs of them, and any two sentences share some characters.
 const MIN_IDEOGRAPHIC_EVIDENCE: f32 = 0.75;
 
-/// Filters and limits of a query.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Options {
-    /// Tags that a document must have, compared without case
-    pub tags: Vec<String>,
-    /// Author that a document must have, compared without case
-    pub author: Option<String>,
-    /// Maximum number of hits
-    pub limit: usize,
-    /// Whether hits below the threshold of relevance are returned
-    pub keep_weak: bool,
-    /// Additional concepts, such as translations of words of the query
-    pub concepts: Vec<Concept>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            tags: Vec::new(),
-            author: None,
-            limit: 10,
-            keep_weak: false,
-            concepts: Vec::new(),
-        }
-    }
-}
-
-impl Options {
-    /// Requires a tag.
-    #[must_use]
-    pub fn with_tag(mut self, tag: impl Into<String>) -> Self {
-        self.tags.push(tag.into());
-        self
-    }
-
-    /// Requires an author.
-    #[must_use]
-    pub fn with_author(mut self, author: impl Into<String>) -> Self {
-        self.author = Some(author.into());
-        self
-    }
-
-    /// Sets the maximum number of hits.
-    #[must_use]
-    pub fn with_limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
-    }
-
-    /// Sets whether hits below the threshold of relevance are returned.
-    #[must_use]
-    pub fn with_weak_hits(mut self, keep_weak: bool) -> Self {
-        self.keep_weak = keep_weak;
-        self
-    }
-
-    /// Adds a concept to the query.
-    #[must_use]
-    pub fn with_concept(mut self, concept: Concept) -> Self {
-        self.concepts.push(concept);
-        self
-    }
-
-    fn accepts(&self, entry: &Entry) -> bool {
-        let equal = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
-        self.tags.iter().all(|tag| entry.tags.iter().any(|other| equal(tag, other)))
-            && self.author.as_ref().is_none_or(|author| equal(author, &entry.author))
-    }
-}
-
-/// A found document.
+/// A found function.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Hit {
     /// Id of the document
     pub id: String,
+    /// Name of the function
+    pub name: String,
     /// Score. Comparable only within the hits of one query.
     pub score: f32,
     /// Whether the query is the name or the id of the document, up to case and separators
     pub is_exact: bool,
 }
 
+/// A found prefab.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PrefabHit {
+    /// The prefab
+    pub prefab: Arc<Prefab>,
+    /// Its best functions
+    pub functions: Vec<Hit>,
+    /// Whether the query is the id or the name of the prefab, up to case and separators
+    pub is_exact: bool,
+}
+
+impl Index {
+    /// Ranks functions by keywords.
+    pub fn search(&self, keywords: &str, options: &Options<'_>) -> Vec<Hit> {
+        self.rank(Ranker::Search, keywords, options)
+    }
+
+    /// Ranks functions by what they do for a described need.
+    pub fn recommend(&self, need: &str, options: &Options<'_>) -> Vec<Hit> {
+        self.rank(Ranker::Recommend, need, options)
+    }
+
+    /// Ranks functions: exact names, then by descending score, then by id.
+    pub fn rank(&self, ranker: Ranker, text: &str, options: &Options<'_>) -> Vec<Hit> {
+        let ranking = Ranking::new(self, ranker, text, options);
+        let mut hits = ranking.hits(options.limit, usize::MAX);
+        hits.truncate(options.limit);
+        hits.into_iter().map(|hit| hit.1).collect()
+    }
+
+    /// Ranks prefabs by their best functions, and returns up to `functions` of them with each prefab.
+    /// A prefab whose id or name is the query comes first. Without a query, all prefabs that have
+    /// an accepted function are hits, by ascending id.
+    pub fn rank_prefabs(
+        &self,
+        ranker: Ranker,
+        text: &str,
+        options: &Options<'_>,
+        functions: usize,
+    ) -> Vec<PrefabHit> {
+        let ranking = Ranking::new(self, ranker, text, options);
+        let (lists_all, folded) = (text.trim().is_empty(), fold(text));
+        let mut prefabs: Vec<PrefabHit> = self
+            .by_prefab
+            .values()
+            .filter(|entry| lists_all || entry.is_named(&folded))
+            .map(|entry| PrefabHit {
+                prefab: entry.prefab.clone(),
+                functions: ranking.best_of(&entry.slots, functions),
+                is_exact: !lists_all,
+            })
+            .filter(|hit| !hit.functions.is_empty())
+            .take(options.limit)
+            .collect();
+        for (prefab, hit) in ranking.hits(options.limit.saturating_mul(functions), functions) {
+            let found = prefabs.iter_mut().find(|found| found.prefab.id == prefab.id);
+            if let Some(found) = found {
+                if !found.is_exact && found.functions.len() < functions {
+                    found.functions.push(hit);
+                }
+            } else if prefabs.len() < options.limit {
+                let prefab = prefab.clone();
+                prefabs.push(PrefabHit { prefab, functions: vec![hit], is_exact: false });
+            }
+        }
+        prefabs
+    }
+}
+
+/// The scores of a query.
+struct Ranking<'i> {
+    index: &'i Index,
+    ranker: Ranker,
+    text: &'i str,
+    options: &'i Options<'i>,
+    query: Query,
+    /// Scores of all slots, without adjacent words
+    scores: Vec<f32>,
+}
+
 /// A document with its score. The greatest is the best.
 #[derive(Clone, Copy)]
-pub(crate) struct Candidate<'i> {
-    pub(crate) score: f32,
-    pub(crate) slot: Slot,
-    id: &'i str,
+struct Candidate<'i> {
+    score: f32,
+    slot: Slot,
+    entry: &'i Entry,
 }
 
 impl Ord for Candidate<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.score.total_cmp(&other.score).then_with(|| other.id.cmp(self.id))
+        self.score.total_cmp(&other.score).then_with(|| other.entry.id.cmp(&self.entry.id))
     }
 }
 
@@ -131,85 +147,147 @@ impl PartialEq for Candidate<'_> {
 
 impl Eq for Candidate<'_> {}
 
-impl Index {
-    /// Ranks functions by keywords.
-    pub fn search(&self, keywords: &str, options: &Options) -> Vec<Hit> {
-        self.rank(Ranker::Search, keywords, options)
-    }
-
-    /// Ranks functions by what they do for a described need.
-    pub fn recommend(&self, need: &str, options: &Options) -> Vec<Hit> {
-        self.rank(Ranker::Recommend, need, options)
-    }
-
-    /// Ranks the documents for a query: exact names, then by descending score, then by id.
-    pub fn rank(&self, ranker: Ranker, text: &str, options: &Options) -> Vec<Hit> {
-        let query = self.parse(ranker, text, &options.concepts);
-        let scores = self.scores(&query);
-        let wanted = match ranker {
-            Ranker::Search => options.limit,
-            Ranker::Recommend => options.limit.max(MIN_CANDIDATES),
-        };
-        let mut candidates = self.best(&scores, wanted, options);
-        for candidate in &mut candidates {
-            candidate.score += self.phrase_score(&query, candidate.slot);
+impl Candidate<'_> {
+    fn to_hit(self, is_exact: bool) -> Hit {
+        Hit {
+            id: self.entry.id.to_string(),
+            name: self.entry.name.to_string(),
+            score: self.score,
+            is_exact,
         }
+    }
+}
+
+impl<'i> Ranking<'i> {
+    fn new(index: &'i Index, ranker: Ranker, text: &'i str, options: &'i Options<'i>) -> Self {
+        let query = index.parse(ranker, text, &options.concepts);
+        let scores = index.scores(&query);
+        Ranking { index, ranker, text, options, query, scores }
+    }
+
+    /// Exact names, then up to `limit` other functions or more, at most `per_prefab` of each prefab.
+    fn hits(&self, limit: usize, per_prefab: usize) -> Vec<(&'i Arc<Prefab>, Hit)> {
+        let exact = self.exact_names();
+        let mut best = self.best(limit, per_prefab);
+        best.retain(|candidate| exact.iter().all(|exact| exact.slot != candidate.slot));
+        let hits = exact.iter().map(|candidate| (candidate, true));
+        let hits = hits.chain(best.iter().map(|candidate| (candidate, false)));
+        hits.map(|(candidate, exact)| (&candidate.entry.prefab, candidate.to_hit(exact))).collect()
+    }
+
+    /// The best of some documents.
+    fn best_of(&self, slots: &[Slot], limit: usize) -> Vec<Hit> {
+        let mut candidates: Vec<_> = slots.iter().filter_map(|slot| self.accepted(*slot)).collect();
         candidates.sort_unstable_by(|a, b| b.cmp(a));
-        let is_weak = candidates.first().is_none_or(|best| self.is_weak(&query, best));
-        if is_weak && !options.keep_weak {
-            candidates.clear();
-        }
-
-        let exact = self.exact_matches(text, options);
-        let mut hits: Vec<Hit> = exact
-            .iter()
-            .map(|(slot, id)| Hit {
-                id: (*id).to_owned(),
-                score: scores[*slot as usize] + self.phrase_score(&query, *slot),
-                is_exact: true,
-            })
-            .collect();
-        let others = candidates.iter().filter(|c| exact.iter().all(|(slot, _)| *slot != c.slot));
-        hits.extend(others.map(|c| Hit { id: c.id.to_owned(), score: c.score, is_exact: false }));
-        hits.truncate(options.limit);
-        hits
+        candidates.truncate(limit);
+        candidates.into_iter().map(|candidate| candidate.to_hit(false)).collect()
     }
 
     /// Documents whose id or name is the query: equal ids, equal names, then names that differ in
     /// case and separators.
-    fn exact_matches(&self, text: &str, options: &Options) -> Vec<(Slot, &str)> {
-        let text = text.trim();
-        let mut exact: Vec<(bool, bool, &str, Slot)> = self
-            .slots_named(text)
-            .iter()
-            .copied()
-            .chain(self.slot_of(text))
-            .filter_map(|slot| {
-                let entry = self.entries[slot as usize].as_ref()?;
-                let order = (entry.id != text, entry.name != text, entry.id.as_str(), slot);
-                options.accepts(entry).then_some(order)
-            })
-            .collect();
-        exact.sort_unstable();
-        exact.dedup();
-        exact.into_iter().map(|(_, _, id, slot)| (slot, id)).collect()
+    fn exact_names(&self) -> Vec<Candidate<'i>> {
+        let text = self.text.trim();
+        let named = self.index.slots_named(text).iter().copied().chain(self.index.slot_of(text));
+        let mut exact: Vec<_> = named.filter_map(|slot| self.accepted(slot)).collect();
+        exact.sort_unstable_by_key(|c| (*c.entry.id != *text, *c.entry.name != *text, &c.entry.id));
+        exact.dedup_by_key(|candidate| candidate.slot);
+        exact
     }
 
+    /// A document with its whole score, if the options accept it.
+    fn accepted(&self, slot: Slot) -> Option<Candidate<'i>> {
+        let entry = self.index.entries[slot as usize].as_ref()?;
+        self.options.accepts(entry).then(|| {
+            let score = self.scores[slot as usize] + self.index.phrase_score(&self.query, slot);
+            Candidate { score, slot, entry }
+        })
+    }
+
+    /// The best documents that the options accept, the best first; none if the best is not relevant.
+    fn best(&self, limit: usize, per_prefab: usize) -> Vec<Candidate<'i>> {
+        let wanted = match self.ranker {
+            Ranker::Search => limit,
+            Ranker::Recommend => limit.max(MIN_CANDIDATES),
+        };
+        let scored = (0..).zip(&self.scores).filter(|(_, score)| **score > 0.0);
+        let mut rest: Vec<(f32, Slot)> = scored.map(|(slot, score)| (*score, slot)).collect();
+        let mut best = Vec::new();
+        let mut taken: HashMap<&str, usize> = HashMap::new();
+        let mut count = wanted.max(MIN_CANDIDATES);
+        while best.len() < wanted && !rest.is_empty() {
+            for slot in self.take_best(&mut rest, count) {
+                let Some(entry) = &self.index.entries[slot as usize] else { continue };
+                let taken = taken.entry(&entry.prefab.id).or_default();
+                if *taken < per_prefab
+                    && best.len() < wanted
+                    && let Some(candidate) = self.accepted(slot)
+                {
+                    *taken += 1;
+                    best.push(candidate);
+                }
+            }
+            count *= 4;
+        }
+        best.sort_unstable_by(|a, b| b.cmp(a));
+        let is_weak = best.first().is_none_or(|best| self.is_weak(best));
+        if is_weak && !self.options.keep_weak {
+            best.clear();
+        }
+        best
+    }
+
+    /// Takes the best `count` of some documents, the best first.
+    fn take_best(&self, scored: &mut Vec<(f32, Slot)>, count: usize) -> impl Iterator<Item = Slot> {
+        let id = |slot: Slot| self.index.entries[slot as usize].as_ref().map(|entry| &entry.id);
+        let ascending = |a: &(f32, Slot), b: &(f32, Slot)| {
+            a.0.total_cmp(&b.0).then_with(|| id(b.1).cmp(&id(a.1)))
+        };
+        let at = scored.len().saturating_sub(count);
+        if at > 0 {
+            scored.select_nth_unstable_by(at, ascending);
+        }
+        let mut best = scored.split_off(at);
+        best.sort_unstable_by(|a, b| ascending(b, a));
+        best.into_iter().map(|(_, slot)| slot)
+    }
+
+    /// Whether even the best hit says little about the query: it lacks most words, and those that it
+    /// has are common.
+    fn is_weak(&self, best: &Candidate<'_>) -> bool {
+        let query = &self.query;
+        let evidence = if query.is_ideographic { MIN_IDEOGRAPHIC_EVIDENCE } else { MIN_EVIDENCE };
+        best.score < evidence * max_term_score(self.index.max_idf())
+            && self.covered_information(best.slot) < MIN_COVERAGE * query.information
+    }
+
+    /// Information of the words of a query that a document contains. Other words that stand for
+    /// them count by their weights.
+    fn covered_information(&self, slot: Slot) -> f32 {
+        let covered = self.query.concepts.iter().map(|concept| {
+            let found = concept.alternatives.iter();
+            let found = found.filter(|(term, _)| self.index.posting(*term, slot).is_some());
+            let weight = found.map(|(_, weight)| *weight).fold(0.0, f32::max);
+            concept.information * weight / concept.weight
+        });
+        covered.sum()
+    }
+}
+
+impl Index {
     /// Scores of all slots, without adjacent words.
     fn scores(&self, query: &Query) -> Vec<f32> {
-        let norms = self.length_norms();
         let mut scores = vec![0.0; self.entries.len()];
         let mut best = vec![0.0_f32; self.entries.len()];
         let mut touched = Vec::new();
         for concept in &query.concepts {
             if let [(term, weight)] = concept.alternatives[..] {
-                self.visit_scores(term, weight, &norms, |slot, score| {
+                self.visit_scores(term, weight, |slot, score| {
                     scores[slot as usize] += score;
                 });
                 continue;
             }
             for (term, weight) in &concept.alternatives {
-                self.visit_scores(*term, *weight, &norms, |slot, score| {
+                self.visit_scores(*term, *weight, |slot, score| {
                     let best = &mut best[slot as usize];
                     if *best == 0.0 {
                         touched.push(slot);
@@ -224,56 +302,11 @@ impl Index {
         scores
     }
 
-    fn visit_scores(
-        &self,
-        term: TermId,
-        weight: f32,
-        norms: &LengthNorms,
-        mut visit: impl FnMut(Slot, f32),
-    ) {
-        let weight = weight * self.idf(term);
-        for posting in &self.terms[term as usize].postings {
-            let frequency: f32 = self.field_frequencies(*posting, norms).iter().sum();
+    fn visit_scores(&self, term: TermId, weight: f32, mut visit: impl FnMut(Slot, f32)) {
+        let (weight, norms) = (weight * self.idf(term), self.norms());
+        for posting in &self.term(term).postings {
+            let frequency: f32 = field_frequencies(*posting, norms).iter().sum();
             visit(posting.slot, weight * saturate(frequency));
         }
-    }
-
-    /// The best documents that the options accept, in any order.
-    fn best(&self, scores: &[f32], wanted: usize, options: &Options) -> Vec<Candidate<'_>> {
-        let mut heap: BinaryHeap<Reverse<Candidate<'_>>> = BinaryHeap::new();
-        for (slot, &score) in (0..).zip(scores) {
-            let worst = heap.peek().filter(|_| heap.len() >= wanted);
-            if score <= 0.0 || worst.is_some_and(|worst| score < worst.0.score) {
-                continue;
-            }
-            let Some(entry) = &self.entries[slot as usize] else { continue };
-            if options.accepts(entry) {
-                heap.push(Reverse(Candidate { score, slot, id: &entry.id }));
-            }
-            if heap.len() > wanted {
-                heap.pop();
-            }
-        }
-        heap.into_iter().map(|candidate| candidate.0).collect()
-    }
-
-    /// Whether even the best hit says little about the query: it lacks most words, and those that it
-    /// has are common.
-    fn is_weak(&self, query: &Query, best: &Candidate<'_>) -> bool {
-        let evidence = if query.is_ideographic { MIN_IDEOGRAPHIC_EVIDENCE } else { MIN_EVIDENCE };
-        best.score < evidence * max_term_score(self.max_idf())
-            && self.covered_information(query, best.slot) < MIN_COVERAGE * query.information
-    }
-
-    /// Information of the words of a query that a document contains. Other words that stand for
-    /// them count by their weights.
-    fn covered_information(&self, query: &Query, slot: Slot) -> f32 {
-        let covered = query.concepts.iter().map(|concept| {
-            let found = concept.alternatives.iter();
-            let found = found.filter(|(term, _)| self.posting(*term, slot).is_some());
-            let weight = found.map(|(_, weight)| *weight).fold(0.0, f32::max);
-            concept.information * weight / concept.weight
-        });
-        covered.sum()
     }
 }

@@ -1,7 +1,8 @@
 //! BM25F: weights of terms in documents.
 
 use crate::document::FIELDS;
-use crate::index::{Index, Posting, TermId};
+use crate::index::Index;
+use crate::vocabulary::{Posting, TermId};
 
 /// Weights of the fields, in the order of `Field::ALL`.
 pub(crate) const FIELD_WEIGHTS: [f32; FIELDS] = [3.0, 1.0, 0.5, 1.0];
@@ -13,35 +14,27 @@ const SATURATION: f32 = 1.2;
 const LENGTH_NORMALIZATION: f32 = 0.75;
 
 impl Index {
-    /// Weighted frequencies of a term in the fields of a document, normalized by their lengths.
-    pub(crate) fn field_frequencies(&self, posting: Posting, norms: &LengthNorms) -> [f32; FIELDS] {
-        let lengths = &self.lengths[posting.slot as usize];
-        std::array::from_fn(|field| {
-            // Most terms occur in a single field; the division is the expensive part.
-            if posting.counts[field] == 0 {
-                return 0.0;
-            }
-            let count = f32::from(posting.counts[field]);
-            let length = f32::from(lengths[field]);
-            FIELD_WEIGHTS[field] * count
-                / (1.0 - LENGTH_NORMALIZATION + norms.factors[field] * length)
-        })
-    }
-
-    /// Normalization of field lengths by their averages over the documents that have the field.
+    /// Factors of the term frequencies in each field of each slot: the weight of the field, normalized by
+    /// its length relative to the average over the documents that have the field.
     #[allow(clippy::cast_precision_loss, reason = "an average needs no more digits")]
-    pub(crate) fn length_norms(&self) -> LengthNorms {
-        LengthNorms {
-            factors: std::array::from_fn(|field| {
+    pub(crate) fn norms(&self) -> &[[f32; FIELDS]] {
+        self.norms.get_or_init(|| {
+            let factors: [f32; FIELDS] = std::array::from_fn(|field| {
                 let total = self.total_lengths[field].max(1) as f32;
                 LENGTH_NORMALIZATION * self.field_counts[field] as f32 / total
-            }),
-        }
+            });
+            let norm = |field: usize, length: u16| {
+                let length = factors[field] * f32::from(length);
+                FIELD_WEIGHTS[field] / (1.0 - LENGTH_NORMALIZATION + length)
+            };
+            let lengths = self.lengths.iter();
+            lengths.map(|of| std::array::from_fn(|field| norm(field, of[field]))).collect()
+        })
     }
 
     /// Inverse document frequency of a term.
     pub(crate) fn idf(&self, term: TermId) -> f32 {
-        self.idf_of_count(self.terms[term as usize].postings.len())
+        self.idf_of_count(self.term(term).postings.len())
     }
 
     /// Inverse document frequency of a term that no document contains.
@@ -56,9 +49,10 @@ impl Index {
     }
 }
 
-/// Normalization of the lengths of fields.
-pub(crate) struct LengthNorms {
-    factors: [f32; FIELDS],
+/// Weighted frequencies of a term in the fields of a document.
+pub(crate) fn field_frequencies(posting: Posting, norms: &[[f32; FIELDS]]) -> [f32; FIELDS] {
+    let norms = norms[posting.slot as usize];
+    std::array::from_fn(|field| f32::from(posting.counts[field]) * norms[field])
 }
 
 /// Saturates a term frequency.

@@ -1,7 +1,8 @@
 //! Misspelled words: the closest words of names.
 
-use crate::index::{Index, TermId, letter_set};
+use crate::index::{Index, letter_set};
 use crate::tokenize::TermKind;
+use crate::vocabulary::TermId;
 
 /// Minimum number of letters of a word that is compared. Shorter words are close to too many.
 const MIN_LETTERS: usize = 4;
@@ -32,7 +33,7 @@ impl Index {
             if (letters ^ name_word.letters).count_ones() as usize > 2 * max_edits {
                 continue;
             }
-            let edits = strsim::osa_distance(word, &self.terms[name_word.term as usize].text);
+            let edits = strsim::osa_distance(word, self.vocabulary.text(name_word.term));
             if edits < max_edits {
                 similar.clear();
                 max_edits = edits;
@@ -41,7 +42,7 @@ impl Index {
                 similar.push(name_word.term);
             }
         }
-        similar.sort_unstable_by_key(|term| &self.terms[*term as usize].text);
+        similar.sort_unstable_by_key(|term| self.vocabulary.text(*term));
         let factor = (0..max_edits).fold(1.0, |factor, _| factor * EDIT_FACTOR);
         similar.into_iter().map(move |id| (id, factor))
     }

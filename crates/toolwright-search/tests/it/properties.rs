@@ -1,7 +1,7 @@
 //! Properties of every ranking, on generated catalogs.
 
 use proptest::prelude::*;
-use toolwright_search::{Document, Index, Options, Ranker};
+use toolwright_search::{Document, Index, Options, Prefab, Ranker};
 
 /// Documents and queries over a small vocabulary, so that many of them match.
 fn text() -> impl Strategy<Value = String> {
@@ -27,7 +27,7 @@ fn documents() -> impl Strategy<Value = Vec<Document>> {
             id: format!("id{id}"),
             name,
             description,
-            tags: vec![tag],
+            prefab: Prefab { tags: vec![tag], ..Prefab::default() }.into(),
             ..Document::default()
         };
         documents.into_iter().map(with_texts).collect()

@@ -1,10 +1,18 @@
 //! Rankings of a small catalog.
 
-use toolwright_search::{Concept, Document, Field, Hit, Index, Options, Parameter, Ranker};
+use toolwright_search::{
+    Concept, Document, Field, Hit, Index, Options, Parameter, Prefab, PrefabHit, Ranker,
+};
 
 fn function(id: &str, description: &str) -> Document {
-    let name = id.rsplit('/').next().unwrap_or(id).to_owned();
-    Document { id: id.to_owned(), name, description: description.to_owned(), ..Document::default() }
+    let (prefab, name) = id.split_once('/').unwrap_or(("", id));
+    Document {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        description: description.to_owned(),
+        prefab: Prefab { id: prefab.to_owned(), ..Prefab::default() }.into(),
+        ..Document::default()
+    }
 }
 
 fn catalog() -> Index {
@@ -15,11 +23,16 @@ fn catalog() -> Index {
         function("погода/узнать_погоду", "Прогноз погоды для города"),
         function("files/parse_file", "Extracts text and tables from an uploaded document"),
         function("files/parseFileName", "Splits a path into folder and name"),
-        function("movies/find_film", "Finds films by title and year"),
+        function("cinema/find_film", "Finds films by title and year"),
         function("media/play", "Plays an audio file"),
         Document {
-            tags: vec!["Video".into()],
-            author: "Ada".into(),
+            prefab: Prefab {
+                id: "media".into(),
+                tags: vec!["Video".into()],
+                author: "Ada".into(),
+                ..Prefab::default()
+            }
+            .into(),
             parameters: vec![Parameter {
                 name: "frame_rate".into(),
                 description: "Frames for each second".into(),
@@ -97,6 +110,8 @@ fn tags_and_author_filter() {
     let index = catalog();
     let with_tag = Options::default().with_tag("video");
     assert_eq!(ids(&index.search("convert file", &with_tag)), ["media/convert"]);
+    let with_tags = with_tag.with_tag("other");
+    assert_eq!(ids(&index.search("convert file", &with_tags)), ["media/convert"]);
     let with_author = Options::default().with_author("ada");
     assert_eq!(ids(&index.search("convert file", &with_author)), ["media/convert"]);
     assert!(index.search("parse_file", &with_author).is_empty());
@@ -106,7 +121,7 @@ fn tags_and_author_filter() {
 fn recommend_knows_synonyms_and_search_does_not() {
     let index = catalog();
     let need = "tell me about some movies";
-    assert_eq!(index.recommend(need, &Options::default())[0].id, "movies/find_film");
+    assert_eq!(index.recommend(need, &Options::default())[0].id, "cinema/find_film");
     assert!(index.search(need, &Options::default()).is_empty());
 }
 
@@ -151,4 +166,54 @@ fn a_document_with_the_same_id_is_replaced() {
     assert_eq!(index.len(), count);
     assert!(index.search("audio", &Options::default()).is_empty());
     assert_eq!(index.search("music", &Options::default())[0].id, "media/play");
+}
+
+#[test]
+fn a_refused_function_is_in_no_result_and_takes_no_place() {
+    let mut index = catalog();
+    for number in 0..200 {
+        index.add(function(&format!("private/parse_file_{number}"), "Parses a file"));
+    }
+    index.add(function("private/secret", "Parses a file"));
+    let is_public = |id: &str| !id.starts_with("private/");
+    let options = Options::default().with_filter(&is_public).with_limit(1);
+    for ranker in [Ranker::Search, Ranker::Recommend] {
+        assert_eq!(ids(&index.rank(ranker, "parse a file", &options)), ["files/parse_file"]);
+        assert!(index.rank(ranker, "secret", &options).is_empty());
+        assert!(index.rank_prefabs(ranker, "private", &options, 3).is_empty());
+    }
+    assert_eq!(index.remove_prefab("private"), 201);
+    assert_eq!(index.len(), catalog().len());
+}
+
+fn prefab_ids(hits: &[PrefabHit]) -> Vec<&str> {
+    hits.iter().map(|hit| hit.prefab.id.as_str()).collect()
+}
+
+#[test]
+fn prefabs_are_ranked_by_their_best_functions() {
+    let mut index = catalog();
+    for number in 0..200 {
+        index.add(function(&format!("archive/parse_file_{number}"), "Parses a file of an archive"));
+    }
+    let options = Options::default();
+    let hits = index.rank_prefabs(Ranker::Recommend, "parse a file", &options, 2);
+    assert_eq!(prefab_ids(&hits)[..2], ["archive", "files"]);
+    assert_eq!(ids(&hits[1].functions), ["files/parse_file", "files/parseFileName"]);
+    assert!(hits.iter().all(|hit| hit.functions.len() <= 2));
+
+    let exact = index.rank_prefabs(Ranker::Search, "Files", &options, 1);
+    assert_eq!(exact[0].prefab.id, "files");
+    assert!(exact[0].is_exact);
+}
+
+#[test]
+fn without_a_query_all_prefabs_are_listed() {
+    let index = catalog();
+    let all = index.rank_prefabs(Ranker::Search, " ", &Options::default(), 1);
+    let ids: Vec<&str> = index.prefabs().map(|prefab| prefab.id.as_str()).collect();
+    assert_eq!(prefab_ids(&all), ids);
+    let with_tag = Options::default().with_tag("video");
+    assert_eq!(prefab_ids(&index.rank_prefabs(Ranker::Search, "", &with_tag, 1)), ["media"]);
+    assert!(index.rank_prefabs(Ranker::Search, "?!", &with_tag, 1).is_empty());
 }
