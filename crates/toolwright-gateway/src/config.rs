@@ -10,6 +10,7 @@
 //! folder of the file.
 
 mod alias;
+mod catalog;
 mod error;
 mod file;
 mod key;
@@ -32,8 +33,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use alias::Alias;
+pub use catalog::{Catalog, Prefab};
 pub use error::{ConfigError, FilePosition};
 pub use file::Env;
 pub use limits::Limits;
@@ -83,6 +86,8 @@ pub struct Config {
     pub losses: Losses,
     /// Settings of stored responses of the Responses API
     pub responses: Responses,
+    /// Settings of the catalog and its prefabs
+    pub catalog: Arc<Catalog>,
 }
 
 impl Default for Config {
@@ -102,6 +107,7 @@ impl Default for Config {
             ledger: Ledger::default(),
             losses: Losses::default(),
             responses: Responses::default(),
+            catalog: Arc::default(),
         }
     }
 }
@@ -147,6 +153,7 @@ impl Config {
             ledger: record::ledger(root.table("ledger")?)?,
             losses: record::losses(root.table("losses")?)?,
             responses: responses::read(root.table("responses")?)?,
+            catalog: Arc::new(catalog::read(root.table("catalog")?, root.table("prefabs")?)?),
             upstreams,
         };
         root.refuse_reserved(&RESERVED)?;

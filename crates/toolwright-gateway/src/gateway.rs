@@ -8,8 +8,9 @@ use toolwright::call::journal::SqliteJournal;
 use toolwright::handle::{self, HandleStore, MemoryHandles, SqliteHandles};
 use toolwright::store::{ExpiringStore, StoreError};
 
-use crate::config::{Config, ConfigError, Env};
+use crate::config::{Catalog, Config, ConfigError, Env};
 use crate::key::Keys;
+use crate::prefabs::Prefabs;
 use crate::proxy::approvals::Approvals;
 use crate::proxy::conversation::Conversations;
 use crate::proxy::reasoning_cache::ReasoningCache;
@@ -38,6 +39,8 @@ pub struct Gateway {
     pub stores: Arc<RunStores>,
     /// Stored responses of the Responses API
     pub responses: Arc<ResponseStore>,
+    /// Files and signatures of the prefab interface
+    pub prefabs: Arc<Prefabs>,
     /// Telemetry
     pub telemetry: Telemetry,
 }
@@ -51,6 +54,8 @@ pub struct Live {
     pub keys: Keys,
     /// The tools that the gateway runs itself
     pub tools: Arc<Tools>,
+    /// Settings of the catalog and its prefabs
+    pub catalog: Arc<Catalog>,
 }
 
 impl Gateway {
@@ -62,7 +67,8 @@ impl Gateway {
     ) -> Result<Gateway, ConfigError> {
         let routes = Arc::new(routes(config, env, &Routes::default())?);
         let tools = Arc::new(Tools::new(config, telemetry.records().shared())?);
-        let live = Live { routes, keys: Keys::new(&config.keys), tools };
+        let (keys, catalog) = (Keys::new(&config.keys), Arc::clone(&config.catalog));
+        let live = Live { routes, keys, tools, catalog };
         telemetry.metrics().know(live.routes.names());
         let live = RwLock::new(Arc::new(live));
         let store = Arc::new(ExpiringStore::in_memory());
@@ -74,7 +80,8 @@ impl Gateway {
             handles: Arc::new(MemoryHandles::default()),
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
-        Ok(Gateway { live, reasoning_cache: Arc::default(), stores, responses, telemetry })
+        let (reasoning_cache, prefabs) = (Arc::default(), Arc::default());
+        Ok(Gateway { live, reasoning_cache, stores, responses, prefabs, telemetry })
     }
 
     /// Stores responses, reasoning, runs and handles in the data folder, which must exist. Handles stay in
@@ -91,7 +98,8 @@ impl Gateway {
             pending_turns: Arc::clone(&self.stores.pending_turns),
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
-        Ok(Gateway { reasoning_cache, stores, responses, ..self })
+        let prefabs = Arc::new(Prefabs::new(config.data.clone(), config.catalog.files));
+        Ok(Gateway { reasoning_cache, stores, responses, prefabs, ..self })
     }
 
     /// Applies another configuration. Requests in flight continue with the old one, and an
@@ -100,7 +108,8 @@ impl Gateway {
         let routes = Arc::new(routes(config, env, &self.live().routes)?);
         let tools = Arc::new(Tools::new(config, self.telemetry.records().shared())?);
         let keys = self.live().keys.renew(&config.keys, Instant::now());
-        let live = Arc::new(Live { routes, keys, tools });
+        let catalog = Arc::clone(&config.catalog);
+        let live = Arc::new(Live { routes, keys, tools, catalog });
         self.telemetry.metrics().know(live.routes.names());
         self.responses.configure(config.responses);
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = live;

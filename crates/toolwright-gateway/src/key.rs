@@ -11,6 +11,7 @@ mod client;
 mod hash;
 mod limit;
 mod present;
+mod token;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use toolwright_core::{Fault, FaultClass};
 pub use allow::{Allow, Pattern};
 pub use client::{Client, Reservation};
 pub use hash::{InvalidKeyHash, KeyHash, generate};
-pub use limit::{Meter, Rates};
+pub use limit::{Full, Limit, Meter, Rates};
 pub use present::Carrier;
 
 /// A client key with its rights, as the configuration defines it.
@@ -181,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    fn key(name: &str, secret: &str) -> Key {
+    pub(super) fn key(name: &str, secret: &str) -> Key {
         Key {
             name: name.to_owned(),
             hash: KeyHash::of(secret),

@@ -1,7 +1,7 @@
 //! The gateway and the command around it: any client's dialect in, any vendor's out, on one port.
 //!
 //! ```text
-//! key → config → telemetry → http → tools → proxy → gateway → router → cli
+//! key → config → telemetry → http → tools → proxy → prefabs → gateway → router → cli
 //! ```
 //!
 //! Each module imports only from modules to its left.
@@ -12,6 +12,7 @@
 //! - [`http`]: the server, with limits, drain and reload.
 //! - [`tools`]: the tools that the gateway runs itself.
 //! - [`proxy`]: the exchange of a request and its reply.
+//! - [`prefabs`]: the files and signatures of the prefab interface.
 //! - [`gateway`]: the state, which a reload replaces.
 //! - [`router`]: the endpoints.
 //! - [`cli`]: the command.
@@ -21,6 +22,7 @@ pub mod config;
 pub mod gateway;
 pub mod http;
 pub mod key;
+pub mod prefabs;
 pub mod proxy;
 pub mod router;
 pub mod telemetry;

@@ -5,6 +5,7 @@ pub mod approvals;
 mod browser;
 pub mod openapi;
 mod pattern;
+pub mod prefabs;
 pub mod table;
 
 use std::net::SocketAddr;
@@ -12,10 +13,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::{HeaderValue, StatusCode, Uri, header};
-use table::{ClientEndpoint, NoRoute, PublicEndpoint, RouteMatch, Target};
+use table::{ClientEndpoint, FaultForm, NoRoute, PublicEndpoint, RouteMatch, Target};
 use toolwright::Caller;
 use toolwright::upstream::ClientCredential;
-use toolwright_core::dialect::{ChatCodec, Dialect, openai_chat};
+use toolwright_core::dialect::{ChatCodec, openai_chat};
 use toolwright_core::{Fault, FaultClass, percent};
 
 use crate::config::listen::is_loopback;
@@ -52,13 +53,13 @@ impl Service for Router {
         let uri = request.uri.clone();
         match table::find(&request.method, uri.path(), &request.headers) {
             Ok(found) => self.answer_at(&found, request).await,
-            Err(NoRoute::Method(dialect, allowed)) => wrong_method(dialect, &allowed),
+            Err(NoRoute::Method(form, allowed)) => wrong_method(form, &allowed),
             Err(NoRoute::Path) => self.fail(&uri, nowhere()),
         }
     }
 
     fn fail(&self, uri: &Uri, fault: Fault) -> Reply {
-        encode_fault(table::nearest_dialect(uri.path()), fault)
+        encode_fault(table::nearest_form(uri.path()), fault)
     }
 }
 
@@ -70,18 +71,23 @@ impl Router {
 
     /// Answers a request at its route.
     async fn answer_at(&self, found: &RouteMatch<'_>, request: HttpRequest) -> Reply {
-        let dialect = found.dialect(&request.headers);
+        let form = found.form(&request.headers);
         let answered = match found.route.target {
             Target::Exchange(..) => match found.endpoint(request.uri.query()) {
                 Some(endpoint) => Ok(self.exchange(endpoint, request).await),
                 None => Err(nowhere()),
             },
             Target::Client(endpoint) => self.answer_client(endpoint, found, request).await,
+            Target::Prefab(endpoint) => {
+                let parameter = |name| found.parameters.text(name, found.path);
+                let answered = prefabs::answer(&self.gateway, endpoint, parameter, request).await;
+                Ok(answered.unwrap_or_else(prefabs::Refusal::reply))
+            }
             Target::Public(PublicEndpoint::Health) => Ok(self.health.healthz()),
             Target::Public(PublicEndpoint::Readiness) => Ok(self.readyz()),
             Target::Public(PublicEndpoint::OpenApi) => Ok(openapi::reply()),
         };
-        answered.unwrap_or_else(|fault| encode_fault(dialect, fault))
+        answered.unwrap_or_else(|fault| encode_fault(form, fault))
     }
 
     /// Authenticates the client of a request and answers it.
@@ -253,10 +259,15 @@ impl Router {
 /// The media type of metrics.
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Encodes a fault outside of an exchange, in a dialect.
-fn encode_fault(dialect: Dialect, fault: Fault) -> Reply {
-    let codec = dialect.codec().unwrap_or(&openai_chat::CODEC);
-    fault::reply(codec, RequestId::random(), fault)
+/// Encodes a fault outside of an exchange.
+fn encode_fault(form: FaultForm, fault: Fault) -> Reply {
+    match form {
+        FaultForm::Dialect(dialect) => {
+            let codec = dialect.codec().unwrap_or(&openai_chat::CODEC);
+            fault::reply(codec, RequestId::random(), fault)
+        }
+        FaultForm::Detail => prefabs::Refusal::from(fault).reply(),
+    }
 }
 
 /// The caller of a request without a known key.
@@ -274,11 +285,11 @@ fn refuse(codec: &dyn ChatCodec, mut recorder: ExchangeRecorder, fault: Fault) -
 }
 
 /// The reply to a request whose path has routes for other methods only.
-fn wrong_method(dialect: Dialect, allowed: &[&str]) -> Reply {
+fn wrong_method(form: FaultForm, allowed: &[&str]) -> Reply {
     let message = format!("Use the method {} here.", allowed.join(" or "));
     let mut fault = Fault::new(FaultClass::Invalid, message);
     fault.status = Some(StatusCode::METHOD_NOT_ALLOWED.as_u16());
-    let mut reply = encode_fault(dialect, fault);
+    let mut reply = encode_fault(form, fault);
     if let Ok(methods) = HeaderValue::from_str(&allowed.join(", ")) {
         reply.headers_mut().insert(header::ALLOW, methods);
     }

@@ -141,6 +141,7 @@ const CRATES: &[Layers] = &[
             "http",
             "tools",
             "proxy",
+            "prefabs",
             "gateway",
             "router",
             "cli",

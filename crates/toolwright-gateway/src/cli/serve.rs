@@ -107,6 +107,8 @@ impl Serve {
         let reported = gateway.stores.saved.report_unfinished().await;
         reported.map_err(|error| Failure::failed(error.to_string()))?;
         tokio::spawn(Arc::clone(&gateway.stores.saved).prune());
+        let prefabs = Arc::clone(&gateway.prefabs);
+        tokio::spawn(async move { prefabs.sweep().await });
         let (telemetry, responses) = (gateway.telemetry.clone(), Arc::clone(&gateway.responses));
         let renewal = renewal(config).map_err(Failure::failed)?;
         let server = Server::bind(&config.listen.to_string(), config.limits.connections).await;

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use toml::de::DeValue;
+use toolwright_core::Json;
 use toolwright_core::duration;
+use toolwright_core::json::{Number, Object};
 
 use super::error::ConfigError;
 use super::file::{File, kind};
@@ -169,6 +171,32 @@ impl<'t> Value<'t> {
     /// Reads a list of strings.
     pub(super) fn texts(self) -> Result<Vec<String>, ConfigError> {
         self.elements()?.iter().map(Value::words).collect()
+    }
+
+    /// Reads any value as JSON.
+    pub(super) fn json(self) -> Result<Json, ConfigError> {
+        let number = |text: &str| Number::parse(text.trim_start_matches('+')).map(Json::from);
+        let scalar = match &self.inner {
+            DeValue::String(text) => Some(Json::from(text.as_ref())),
+            DeValue::Boolean(flag) => Some(Json::from(*flag)),
+            DeValue::Integer(digits) => {
+                i64::from_str_radix(digits.as_str(), digits.radix()).ok().map(Json::from)
+            }
+            DeValue::Float(digits) => number(digits.as_str()),
+            DeValue::Array(_) => {
+                let items = self.elements()?.into_iter().map(Value::json);
+                return items.collect::<Result<Vec<_>, _>>().map(Json::Array);
+            }
+            DeValue::Table(_) => {
+                let mut object = Object::new();
+                for (key, value) in self.table()?.entries() {
+                    object.push(key, value.json()?);
+                }
+                return Ok(Json::Object(object));
+            }
+            DeValue::Datetime(_) => None,
+        };
+        scalar.ok_or_else(|| self.error("this value has no form in JSON"))
     }
 
     /// Reads a table.

@@ -9,6 +9,8 @@ use toolwright_core::percent;
 
 use super::approvals;
 use super::pattern::{Parameters, match_path};
+use super::prefabs::PrefabEndpoint;
+use super::prefabs::files;
 use crate::proxy::endpoint::{Endpoint, PathTarget, Purpose};
 use crate::proxy::models::{self, About};
 use crate::proxy::responses::lookup::Action;
@@ -37,6 +39,8 @@ pub enum Verb {
     Get,
     /// `POST`
     Post,
+    /// `PUT`
+    Put,
     /// `DELETE`
     Delete,
 }
@@ -48,6 +52,17 @@ pub enum ErrorForm {
     Dialect(Dialect),
     /// The form of the dialect that the prefix of the path names, or else of the SDK that asks
     Client,
+    /// `{"detail": …}`
+    Detail,
+}
+
+/// The form of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultForm {
+    /// The form of a dialect
+    Dialect(Dialect),
+    /// `{"detail": …}`
+    Detail,
 }
 
 /// What answers a request, with the authentication that it requires.
@@ -59,6 +74,8 @@ pub enum Target {
     Client(ClientEndpoint),
     /// An endpoint without authentication
     Public(PublicEndpoint),
+    /// An endpoint of the prefab interface, which authenticates its clients itself
+    Prefab(PrefabEndpoint),
 }
 
 /// An endpoint for clients with a key.
@@ -91,6 +108,9 @@ const ROOT: &[&str] = &[""];
 const V1: &[&str] = &["/v1"];
 const V1_OR_ROOT: &[&str] = &["/v1", ""];
 const NONE: &[&str] = &[];
+
+/// The bytes of a file.
+const FILE_CONTENT: &str = "/internal/files/content/{tenant}/{id}/{name}";
 
 /// The bases of Gemini's models; on Vertex the publisher precedes the models, and project and
 /// location may precede the publisher.
@@ -146,6 +166,16 @@ pub static ROUTES: &[HttpRoute] = {
         approvals(Verb::Get, "/v1/approvals", approvals::Action::List),
         approvals(Verb::Get, "/v1/approvals/{id}", approvals::Action::Show),
         approvals(Verb::Post, "/v1/approvals/{id}", approvals::Action::Answer),
+        prefab(Verb::Post, "/v1/auth/convert_to_internal_token", PrefabEndpoint::ConvertToken),
+        files(Verb::Post, "/internal/files/generate_upload_url", files::Action::GenerateUploadUrl),
+        files(Verb::Post, "/internal/files/upload", files::Action::Upload),
+        files(Verb::Post, "/internal/files/upload_temp", files::Action::UploadTemp),
+        files(Verb::Get, "/internal/files/download", files::Action::Download),
+        files(Verb::Get, "/internal/files/list", files::Action::List),
+        files(Verb::Get, "/internal/files/list_temp", files::Action::ListTemp),
+        files(Verb::Delete, "/internal/files/cleanup_temp", files::Action::CleanupTemp),
+        prefab(Verb::Put, FILE_CONTENT, PrefabEndpoint::PutContent),
+        prefab(Verb::Get, FILE_CONTENT, PrefabEndpoint::GetContent),
     ]
 };
 
@@ -192,6 +222,14 @@ const fn approvals(verb: Verb, pattern: &'static str, action: approvals::Action)
     HttpRoute { verb, ..own(pattern, Target::Client(ClientEndpoint::Approvals(action))) }
 }
 
+const fn prefab(verb: Verb, pattern: &'static str, endpoint: PrefabEndpoint) -> HttpRoute {
+    HttpRoute { verb, errors: ErrorForm::Detail, ..own(pattern, Target::Prefab(endpoint)) }
+}
+
+const fn files(verb: Verb, pattern: &'static str, action: files::Action) -> HttpRoute {
+    prefab(verb, pattern, PrefabEndpoint::Files(action))
+}
+
 /// A route that a path matched.
 #[derive(Debug)]
 pub struct RouteMatch<'p> {
@@ -210,8 +248,8 @@ pub struct RouteMatch<'p> {
 pub enum NoRoute {
     /// No route has the path
     Path,
-    /// Routes have the path, with other methods: the dialect of errors, and the methods
-    Method(Dialect, Vec<&'static str>),
+    /// Routes have the path, with other methods: the form of errors, and the methods
+    Method(FaultForm, Vec<&'static str>),
 }
 
 impl Verb {
@@ -219,6 +257,7 @@ impl Verb {
         match self {
             Verb::Get => matches!(*method, Method::GET | Method::HEAD),
             Verb::Post => *method == Method::POST,
+            Verb::Put => *method == Method::PUT,
             Verb::Delete => *method == Method::DELETE,
         }
     }
@@ -228,6 +267,7 @@ impl Verb {
         match self {
             Verb::Get => "GET",
             Verb::Post => "POST",
+            Verb::Put => "PUT",
             Verb::Delete => "DELETE",
         }
     }
@@ -251,6 +291,15 @@ impl RouteMatch<'_> {
         match self.route.errors {
             ErrorForm::Dialect(dialect) => dialect,
             ErrorForm::Client => self.prefix.unwrap_or_else(|| models::dialect_of_sdk(headers)),
+            ErrorForm::Detail => Dialect::OpenaiChat,
+        }
+    }
+
+    /// The form of the route's errors, for a client with these headers.
+    pub fn form(&self, headers: &HeaderMap) -> FaultForm {
+        match self.route.errors {
+            ErrorForm::Detail => FaultForm::Detail,
+            ErrorForm::Dialect(_) | ErrorForm::Client => FaultForm::Dialect(self.dialect(headers)),
         }
     }
 
@@ -289,7 +338,7 @@ pub fn find<'p>(
         }
         match &mut other {
             NoRoute::Path => {
-                other = NoRoute::Method(found.dialect(headers), vec![found.route.verb.name()]);
+                other = NoRoute::Method(found.form(headers), vec![found.route.verb.name()]);
             }
             NoRoute::Method(_, allowed) => allowed.push(found.route.verb.name()),
         }
@@ -297,13 +346,17 @@ pub fn find<'p>(
     Err(other)
 }
 
-/// The dialect for an error at a path: that of its route, or the one that its prefix or beginning
+/// The form of an error at a path: that of its route, or the one that its prefix or beginning
 /// suggests.
-pub fn nearest_dialect(path: &str) -> Dialect {
+pub fn nearest_form(path: &str) -> FaultForm {
     if let Some(found) = matches(path).next() {
-        return found.dialect(&HeaderMap::new());
+        return found.form(&HeaderMap::new());
     }
     let (prefix, own) = split_prefix(path);
+    let prefabs = ["/internal/", "/v1/internal/", "/v1/prefabs", "/v1/public/", "/v1/auth/"];
+    if prefix.is_none() && prefabs.iter().any(|start| own.starts_with(start)) {
+        return FaultForm::Detail;
+    }
     let near = [
         ("/model/", Dialect::Bedrock),
         ("/v1beta", Dialect::Gemini),
@@ -314,7 +367,8 @@ pub fn nearest_dialect(path: &str) -> Dialect {
         ("/v2/", Dialect::Cohere),
     ];
     let by_path = near.iter().find(|(start, _)| own.starts_with(start));
-    prefix.or(by_path.map(|(_, dialect)| *dialect)).unwrap_or(Dialect::OpenaiChat)
+    let dialect = prefix.or(by_path.map(|(_, dialect)| *dialect));
+    FaultForm::Dialect(dialect.unwrap_or(Dialect::OpenaiChat))
 }
 
 /// The routes that have a path.

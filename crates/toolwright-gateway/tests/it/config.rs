@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use toolwright::Fill;
+use toolwright::catalog::Visibility;
 use toolwright::upstream::Remote;
 use toolwright_gateway::config::{Access, Config, ConfigError, LogFormat};
 
@@ -93,6 +95,24 @@ fn the_example_shows_every_setting_at_its_default() {
     assert_eq!(config.limits, usual.limits);
     assert_eq!((config.log, config.ledger, config.losses), (usual.log, usual.ledger, usual.losses));
     assert_eq!(config.responses, usual.responses);
+    assert_eq!(config.catalog.files, usual.catalog.files);
+    assert_eq!(config.catalog.public_url.as_deref(), Some("https://tools.example"));
+    let prefab = &config.catalog.prefabs["file-processing-prefab"];
+    assert_eq!(prefab.visibility, Some(Visibility::Public));
+    assert_eq!(prefab.secrets["OCR_KEY"].expose(), SECRET);
+    let fills: Vec<(&str, &Fill)> =
+        prefab.hide["parse_file"].iter().map(|(name, fill)| (name.as_str(), fill)).collect();
+    assert!(
+        matches!(
+            fills[..],
+            [
+                ("executor", Fill::Constant(_)),
+                ("storage_key", Fill::Secret(_)),
+                ("owner", Fill::Tenant)
+            ]
+        ),
+        "{fills:?}"
+    );
     let claude = &config.upstreams["claude"];
     assert_eq!((claude.first_byte, claude.idle), (Duration::from_mins(10), Duration::from_mins(2)));
     assert_eq!(claude.ca.as_deref(), Some(&*folder.path().join("corp.pem")));
@@ -531,4 +551,31 @@ fn the_command_prints_the_position_of_an_error_and_the_remedy() {
         );
         assert!(!ran.stderr.contains(SECRET), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn settings_of_prefabs_are_checked() {
+    for (text, words) in [
+        ("[catalog]\nvisibility = \"open\"", "catalog.visibility"),
+        ("[catalog]\npublic_url = \"ftp://a\"", "http or https URL"),
+        ("[catalog]\npublic_url = \"/files\"", "http or https URL"),
+        ("[catalog]\nmax_file = \"big\"", "a size"),
+        ("[catalog]\nmax_fil = 1", "did you mean `max_file`"),
+        ("[prefabs.x.secrets]\nKEY = \"sk-written-here\"", "env:NAME"),
+        ("[prefabs.x.secrets]\nKEY = \"env:UNSET\"", "UNSET is not set"),
+        ("[prefabs.x.hide.f]\na = 1", "prefabs.x.hide.f.a"),
+        ("[prefabs.x.hide.f]\na = {}", "this must have one of `const`"),
+        ("[prefabs.x.hide.f]\na = { const = 1, caller = \"id\" }", "this must have one of"),
+        ("[prefabs.x.hide.f]\na = { caller = \"name\" }", "\"id\" or \"tenant\""),
+        ("[prefabs.x.hide.f]\na = { const = 2026-11-16 }", "no form in JSON"),
+        ("[prefabs.x]\nhidden = 1", "there is no such key"),
+    ] {
+        let shown = refusal(text);
+        assert!(shown.contains(words), "{text}: {shown}");
+        assert!(!shown.contains("sk-written-here"), "{shown}");
+    }
+    let config =
+        parse("[prefabs.x.hide.f]\na = { const = [0x10, 1.5, { b = \"c\" }, true] }").unwrap();
+    let Fill::Constant(constant) = &config.catalog.prefabs["x"].hide["f"][0].1 else { panic!() };
+    assert_eq!(constant.compact(), r#"[16,1.5,{"b":"c"},true]"#);
 }

@@ -9,7 +9,7 @@ use toolwright_gateway::proxy::endpoint::Endpoint;
 use toolwright_gateway::proxy::responses::lookup::Action;
 use toolwright_gateway::router::openapi;
 use toolwright_gateway::router::table::{
-    self, ClientEndpoint, NoRoute, ROUTES, Target, nearest_dialect,
+    self, ClientEndpoint, FaultForm, NoRoute, ROUTES, Target, nearest_form,
 };
 
 /// The endpoint of an exchange at a path.
@@ -82,9 +82,10 @@ fn unknown_paths_have_no_endpoint() {
     ] {
         assert!(endpoint(path, None).is_none(), "{path}");
     }
-    assert_eq!(nearest_dialect("/bedrock/nothing"), Bedrock);
-    assert_eq!(nearest_dialect("/v1beta/models/m:embedContent"), Gemini);
-    assert_eq!(nearest_dialect("/elsewhere"), OpenaiChat);
+    assert_eq!(nearest_form("/bedrock/nothing"), FaultForm::Dialect(Bedrock));
+    assert_eq!(nearest_form("/v1beta/models/m:embedContent"), FaultForm::Dialect(Gemini));
+    assert_eq!(nearest_form("/elsewhere"), FaultForm::Dialect(OpenaiChat));
+    assert_eq!(nearest_form("/internal/nothing"), FaultForm::Detail);
 }
 
 #[test]
@@ -157,15 +158,21 @@ fn stored_responses_are_found_by_path_and_method() {
 #[test]
 fn a_wrong_method_names_those_that_the_path_has() {
     let allowed = |method: &Method, path: &str| match table::find(method, path, &HeaderMap::new()) {
-        Err(NoRoute::Method(dialect, allowed)) => (dialect, allowed),
+        Err(NoRoute::Method(form, allowed)) => (form, allowed),
         other => panic!("{method} {path}: {other:?}"),
     };
     assert_eq!(
         allowed(&Method::PUT, "/v1/responses/resp_1"),
-        (OpenaiResponses, vec!["GET", "DELETE"])
+        (FaultForm::Dialect(OpenaiResponses), vec!["GET", "DELETE"])
     );
-    assert_eq!(allowed(&Method::GET, "/v1/messages"), (Anthropic, vec!["POST"]));
-    assert_eq!(allowed(&Method::POST, "/gemini/v1beta/models"), (Gemini, vec!["GET"]));
+    assert_eq!(
+        allowed(&Method::GET, "/v1/messages"),
+        (FaultForm::Dialect(Anthropic), vec!["POST"])
+    );
+    assert_eq!(
+        allowed(&Method::POST, "/gemini/v1beta/models"),
+        (FaultForm::Dialect(Gemini), vec!["GET"])
+    );
     assert!(table::find(&Method::HEAD, "/healthz", &HeaderMap::new()).is_ok());
 }
 

@@ -13,6 +13,7 @@ mod hostile;
 mod http;
 mod key;
 mod ledger;
+mod prefabs;
 mod process;
 mod run;
 mod serve;

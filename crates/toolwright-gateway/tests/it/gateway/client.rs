@@ -70,9 +70,11 @@ impl Asking {
         if headers.iter().all(|(name, _)| *name != "host") {
             head += &["host: ", &address.to_string(), "\r\n"].concat();
         }
-        if method == "POST" {
-            let size = body.len().to_string();
-            head += &["content-type: application/json\r\ncontent-length: ", &size, "\r\n"].concat();
+        if matches!(method, "POST" | "PUT") {
+            head += &["content-length: ", &body.len().to_string(), "\r\n"].concat();
+        }
+        if method == "POST" && headers.iter().all(|(name, _)| *name != "content-type") {
+            head += "content-type: application/json\r\n";
         }
         for (name, value) in headers {
             head += &[name, ": ", value, "\r\n"].concat();

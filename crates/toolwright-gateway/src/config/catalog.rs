@@ -1,0 +1,125 @@
+//! `[catalog]` and `[prefabs.ID]`: limits of the catalog, and the secrets, hidden parameters and
+//! visibility of its prefabs.
+
+use std::collections::BTreeMap;
+
+use http::Uri;
+use toolwright::catalog::Visibility;
+use toolwright::catalog::files::FileLimits;
+use toolwright::{Fill, SecretString};
+
+use super::error::ConfigError;
+use super::secret;
+use super::table::Table;
+use super::value::Value;
+
+/// Settings of the catalog.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    /// The address that clients use, for links to files; `None` for the address of each request
+    pub public_url: Option<String>,
+    /// Limits of files
+    pub files: FileLimits,
+    /// The visibility of prefabs that do not say; `None` for public without keys, private with keys
+    pub visibility: Option<Visibility>,
+    /// Settings of prefabs by their ids
+    pub prefabs: BTreeMap<String, Prefab>,
+}
+
+/// Settings of a prefab.
+#[derive(Debug, Clone, Default)]
+pub struct Prefab {
+    /// Who may see it, in place of what its manifest says
+    pub visibility: Option<Visibility>,
+    /// Secrets by their names
+    pub secrets: BTreeMap<String, SecretString>,
+    /// Hidden parameters of each function with their values
+    pub hide: BTreeMap<String, Vec<(String, Fill)>>,
+}
+
+/// Reads `[catalog]` and `[prefabs]`.
+pub(super) fn read(mut table: Table<'_>, prefabs: Table<'_>) -> Result<Catalog, ConfigError> {
+    let usual = FileLimits::default();
+    let mut files = usual;
+    files.file_bytes = table.take_or("max_file", usual.file_bytes, bytes)?;
+    files.tenant_bytes = table.take_or("max_storage", usual.tenant_bytes, bytes)?;
+    let catalog = Catalog {
+        public_url: table.take_some("public_url", public_url)?,
+        files,
+        visibility: table.take_some("visibility", visibility)?,
+        prefabs: prefabs
+            .entries()
+            .into_iter()
+            .map(|(id, entry)| Ok((id, prefab(entry.table()?)?)))
+            .collect::<Result<_, ConfigError>>()?,
+    };
+    table.finish()?;
+    Ok(catalog)
+}
+
+fn prefab(mut table: Table<'_>) -> Result<Prefab, ConfigError> {
+    let visibility = table.take_some("visibility", visibility)?;
+    let secrets = table.table("secrets")?.entries().into_iter();
+    let secrets = secrets.map(|(name, value)| Ok((name, secret::fetch(&value)?)));
+    let secrets = secrets.collect::<Result<_, ConfigError>>()?;
+    let mut hide = BTreeMap::new();
+    for (function, parameters) in table.table("hide")?.entries() {
+        let fills = parameters.table()?.entries().into_iter();
+        let fills = fills.map(|(name, value)| Ok((name, fill(value)?)));
+        hide.insert(function, fills.collect::<Result<_, ConfigError>>()?);
+    }
+    table.finish()?;
+    Ok(Prefab { visibility, secrets, hide })
+}
+
+/// Reads the value of a hidden parameter: `{ const = … }`, `{ secret = "env:…" }` or
+/// `{ caller = "id" }`.
+fn fill(value: Value<'_>) -> Result<Fill, ConfigError> {
+    let one = value.error(
+        "this must have one of `const` (a value), `secret` (\"env:NAME\" or \"file:PATH\") and \
+         `caller` (\"id\" or \"tenant\")",
+    );
+    let mut table = value.table()?;
+    let constant = table.take("const").map(Value::json).transpose()?;
+    let secret = table.take_some("secret", secret::fetch)?;
+    let caller = table.take_some("caller", |value| match value.text()? {
+        "id" => Ok(Fill::Caller),
+        "tenant" => Ok(Fill::Tenant),
+        _ => Err(value.error("this must be \"id\" or \"tenant\"")),
+    })?;
+    table.finish()?;
+    match (constant, secret, caller) {
+        (Some(constant), None, None) => Ok(Fill::Constant(constant)),
+        (None, Some(secret), None) => Ok(Fill::Secret(secret)),
+        (None, None, Some(caller)) => Ok(caller),
+        _ => Err(one),
+    }
+}
+
+fn visibility(value: &Value<'_>) -> Result<Visibility, ConfigError> {
+    match value.text()? {
+        "public" => Ok(Visibility::Public),
+        "private" => Ok(Visibility::Private),
+        _ => Err(value.error("this must be \"public\" or \"private\"")),
+    }
+}
+
+fn public_url(value: &Value<'_>) -> Result<String, ConfigError> {
+    let text = value.text()?.trim_end_matches('/');
+    let parsed = text.parse::<Uri>().ok();
+    let is_http = parsed
+        .as_ref()
+        .and_then(Uri::scheme_str)
+        .is_some_and(|own| matches!(own, "http" | "https"));
+    let has_query = parsed.as_ref().is_some_and(|own| own.query().is_some());
+    if !is_http || has_query {
+        return Err(
+            value.error("this must be an http or https URL, such as \"https://tools.example\"")
+        );
+    }
+    Ok(text.to_owned())
+}
+
+fn bytes(value: &Value<'_>) -> Result<u64, ConfigError> {
+    Ok(value.size()? as u64)
+}

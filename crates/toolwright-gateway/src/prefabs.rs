@@ -1,0 +1,76 @@
+//! The state of the prefab interface: files of tenants and the key of signatures. Each part is opened when
+//! a request needs it first, so that a gateway whose catalog is unused pays nothing for it.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::OnceCell;
+use toolwright::catalog::files::{FileError, FileLimits, Files, TABLE_FILE};
+use toolwright::catalog::signing::SigningKey;
+use toolwright_core::{Fault, FaultClass};
+
+/// Interval between two sweeps of expired files.
+const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
+
+/// The prefab interface's state.
+#[derive(Debug, Default)]
+pub struct Prefabs {
+    /// The data folder; without one there are no files
+    data: Option<PathBuf>,
+    limits: FileLimits,
+    files: OnceCell<Files>,
+    key: OnceCell<SigningKey>,
+}
+
+impl Prefabs {
+    /// Creates the state for a data folder.
+    pub fn new(data: PathBuf, limits: FileLimits) -> Prefabs {
+        Prefabs { data: Some(data), limits, ..Prefabs::default() }
+    }
+
+    /// Returns the files of tenants.
+    pub async fn files(&self) -> Result<&Files, Fault> {
+        let limits = self.limits;
+        self.open(&self.files, move |data| Files::open(&data, limits)).await
+    }
+
+    /// Returns the key of signatures.
+    pub async fn signing_key(&self) -> Result<&SigningKey, Fault> {
+        self.open(&self.key, |data| Ok(SigningKey::open(&data)?)).await
+    }
+
+    async fn open<'c, T: Send + 'static>(
+        &self,
+        cell: &'c OnceCell<T>,
+        open: impl FnOnce(PathBuf) -> Result<T, FileError> + Send + 'static,
+    ) -> Result<&'c T, Fault> {
+        let opened = cell.get_or_try_init(|| async {
+            let data = self.data.clone().ok_or_else(|| "there is no data folder".to_owned())?;
+            let opened = tokio::task::spawn_blocking(move || open(data)).await;
+            opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+        });
+        opened.await.map_err(|why: String| unavailable(&why))
+    }
+
+    /// Removes expired files from time to time, if the data folder has any.
+    pub async fn sweep(&self) {
+        loop {
+            tokio::time::sleep(SWEEP_INTERVAL).await;
+            let table = self.data.as_ref().map(|data| data.join(TABLE_FILE));
+            if !table.is_some_and(|table| table.exists()) {
+                continue;
+            }
+            let Ok(files) = self.files().await else { continue };
+            if let Err(error) = files.sweep(SystemTime::now()).await {
+                tracing::warn!("expired files cannot be removed: {error}");
+            }
+        }
+    }
+}
+
+/// The fault of a store that cannot be used. The reason, which may contain paths, is in the log only.
+pub fn unavailable(why: &str) -> Fault {
+    tracing::warn!("the prefab interface cannot use its data folder: {why}");
+    let message = "The gateway cannot use its data folder now. Its log says why.";
+    Fault { status: Some(503), ..Fault::new(FaultClass::Internal, message) }
+}

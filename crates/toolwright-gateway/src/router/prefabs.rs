@@ -1,0 +1,159 @@
+//! The prefab interface: the functions of prefabs, calls, and files.
+//!
+//! A client authenticates with its key, or with an internal token that it got for its key. While no keys
+//! are configured, a client on this machine needs neither.
+
+pub mod files;
+mod query;
+mod refusal;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::uri::Authority;
+use http::{HeaderName, header};
+use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
+
+use self::files::ClientFiles;
+pub(super) use self::refusal::Refusal;
+use super::browser;
+use crate::config::listen::is_loopback;
+use crate::gateway::{Gateway, Live};
+use crate::http::{HttpRequest, Reply};
+use crate::key::{Client, Keys};
+use crate::proxy::fault;
+
+/// The header with an internal token.
+const TOKEN: HeaderName = HeaderName::from_static("x-internal-token");
+
+/// Lifetime of an internal token.
+const TOKEN_LIFETIME: Duration = Duration::from_hours(24);
+
+/// An endpoint of the prefab interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrefabEndpoint {
+    /// Exchanges a key for an internal token
+    ConvertToken,
+    /// Files of a client
+    Files(files::Action),
+    /// Receives the bytes of a file, for a link
+    PutContent,
+    /// Returns the bytes of a file, for a link
+    GetContent,
+}
+
+/// Answers a request at an endpoint.
+pub(super) async fn answer<'p>(
+    gateway: &Gateway,
+    endpoint: PrefabEndpoint,
+    parameter: impl Fn(&'static str) -> Option<&'p str>,
+    request: HttpRequest,
+) -> Result<Reply, Refusal> {
+    let live = gateway.live();
+    let key = || {
+        let segment = |name| parameter(name).unwrap_or_default();
+        format!("{}/{}/{}", segment("tenant"), segment("id"), segment("name"))
+    };
+    match endpoint {
+        PrefabEndpoint::ConvertToken => convert(gateway, &live, &request).await,
+        PrefabEndpoint::Files(action) => {
+            let client = authenticate(gateway, &live.keys, &request).await?;
+            let base = base_url(&live, &request)?;
+            let files = gateway.prefabs.files().await?;
+            ClientFiles { files, tenant: client.tenant(), base }.answer(action, request).await
+        }
+        PrefabEndpoint::PutContent => {
+            files::put(gateway.prefabs.files().await?, &key(), request).await
+        }
+        PrefabEndpoint::GetContent => {
+            files::get(gateway.prefabs.files().await?, &key(), request).await
+        }
+    }
+}
+
+/// Exchanges a key for an internal token.
+async fn convert(gateway: &Gateway, live: &Live, request: &HttpRequest) -> Result<Reply, Refusal> {
+    if !request.headers.contains_key(header::AUTHORIZATION) {
+        let message = "No API key was sent. Send a key of this gateway as `Authorization: Bearer`.";
+        return Err(Refusal::unauthenticated(message));
+    }
+    let client = live.keys.authenticate(&request.headers, &request.uri)?;
+    if client.carrier.is_none() {
+        browser::check_origin(&request.headers)?;
+    }
+    let key = gateway.prefabs.signing_key().await?;
+    let expires = now_seconds() + TOKEN_LIFETIME.as_secs();
+    let token = live.keys.issue_token(&client.client, key, expires);
+    Ok(fault::document(&Json::Object(object! {
+        "internal_token": token,
+        "expires_in": TOKEN_LIFETIME.as_secs(),
+    })))
+}
+
+/// Finds the client of a request by its internal token, or by its key.
+async fn authenticate(
+    gateway: &Gateway,
+    keys: &Keys,
+    request: &HttpRequest,
+) -> Result<Arc<Client>, Refusal> {
+    let token = request.headers.get(TOKEN);
+    if keys.is_open() {
+        browser::check_origin(&request.headers)?;
+        if token.is_some() || is_loopback(request.peer) {
+            return Ok(keys.authenticate(&request.headers, &request.uri)?.client);
+        }
+        return Err(Refusal::unauthenticated(NO_TOKEN));
+    }
+    let Some(token) = token else {
+        let authenticated = keys.authenticate(&request.headers, &request.uri);
+        return authenticated.map(|own| own.client).map_err(|_| Refusal::unauthenticated(NO_TOKEN));
+    };
+    let key = gateway.prefabs.signing_key().await?;
+    let client = token.to_str().ok();
+    let client = client.and_then(|token| keys.redeem_token(token, key, now_seconds()));
+    client.ok_or_else(|| {
+        let message = "The internal token is invalid or has expired. Exchange your key for a new one \
+                       at POST /v1/auth/convert_to_internal_token.";
+        Refusal::unauthenticated(message)
+    })
+}
+
+/// The message for a request without a token.
+const NO_TOKEN: &str = "No internal token was sent. Exchange your key for one at POST \
+    /v1/auth/convert_to_internal_token, and send it as `X-Internal-Token`.";
+
+/// The address that links begin with: the configured one, or the one that the client uses.
+fn base_url(live: &Live, request: &HttpRequest) -> Result<String, Refusal> {
+    if let Some(url) = &live.catalog.public_url {
+        return Ok(url.clone());
+    }
+    let host = request.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = request.uri.authority().map(Authority::as_str).or(host);
+    let authority = host.and_then(|host| host.parse::<Authority>().ok());
+    let authority = authority.ok_or_else(|| Refusal::invalid("The header `host` is invalid."))?;
+    let scheme = if request.secure { "https" } else { "http" };
+    Ok(format!("{scheme}://{authority}"))
+}
+
+/// Parses a body that must be a JSON object.
+fn json_object(body: &[u8]) -> Result<Object, Refusal> {
+    match Json::parse_bytes(body) {
+        Ok(Json::Object(object)) => Ok(object),
+        Ok(_) => Err(Refusal::invalid("The body must be a JSON object.")),
+        Err(error) => Err(Refusal::invalid(format!("The body is not valid JSON: {error}"))),
+    }
+}
+
+/// Returns the text of a member, if it is present and not null.
+fn text<'o>(object: &'o Object, name: &str) -> Result<Option<&'o str>, Refusal> {
+    match object.get(name) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::String(text)) => Ok(Some(text)),
+        Some(_) => Err(Refusal::invalid(format!("`{name}` must be a text."))),
+    }
+}
+
+fn now_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

@@ -1,0 +1,32 @@
+//! The query of a request, as a form encodes it.
+
+use super::refusal::Refusal;
+
+/// The parameters of a query.
+pub(super) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(super) fn new(query: Option<&str>) -> Query {
+        let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+        Query(pairs.into_owned().collect())
+    }
+
+    /// Returns the first value of a parameter that is not empty.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let mut values =
+            self.0.iter().filter(|(own, _)| own == name).map(|(_, value)| value.as_str());
+        values.find(|value| !value.is_empty())
+    }
+
+    /// Reads a number in a range, if the parameter is present.
+    pub(super) fn number(&self, name: &str, min: u64, max: u64) -> Result<Option<u64>, Refusal> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        match text.parse() {
+            Ok(number) if (min..=max).contains(&number) => Ok(Some(number)),
+            _ => {
+                let message = format!("`{name}` must be a number from {min} to {max}.");
+                Err(Refusal::invalid(message))
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Errors of the prefab interface: `{"detail": …}`, a text or an object with `error_code` and `message`.
+
+use http::{HeaderValue, StatusCode, header};
+use toolwright::catalog::files::FileError;
+use toolwright_core::{Fault, FaultClass, Json, object};
+
+use crate::http::Reply;
+use crate::prefabs::unavailable;
+use crate::proxy::fault;
+use crate::telemetry::RequestId;
+
+/// A request that is refused.
+#[derive(Debug)]
+pub(in crate::router) struct Refusal {
+    status: StatusCode,
+    detail: Json,
+    /// Names that the client may have meant
+    suggestions: Vec<String>,
+    retry_after_ms: Option<u64>,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, detail: impl Into<Json>) -> Refusal {
+        Refusal { status, detail: detail.into(), suggestions: Vec::new(), retry_after_ms: None }
+    }
+
+    /// What the request names does not exist.
+    pub(super) fn not_found(detail: impl Into<String>) -> Refusal {
+        Refusal::new(StatusCode::NOT_FOUND, Json::from(detail.into()))
+    }
+
+    /// The request is invalid.
+    pub(super) fn invalid(detail: impl Into<String>) -> Refusal {
+        Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, Json::from(detail.into()))
+    }
+
+    /// The client is not authenticated.
+    pub(super) fn unauthenticated(detail: &str) -> Refusal {
+        Refusal::new(StatusCode::UNAUTHORIZED, Json::from(detail))
+    }
+
+    /// The request is not permitted.
+    pub(super) fn forbidden(detail: impl Into<String>) -> Refusal {
+        Refusal::new(StatusCode::FORBIDDEN, Json::from(detail.into()))
+    }
+
+    /// A limit of the client is reached.
+    pub(super) fn quota(message: &str, quota_type: &str, limit: u64, used: u64) -> Refusal {
+        let detail = object! {
+            "error_code": "QUOTA_EXCEEDED",
+            "message": message,
+            "limit": limit,
+            "used": used,
+            "quota_type": quota_type,
+        };
+        Refusal::new(StatusCode::TOO_MANY_REQUESTS, Json::Object(detail))
+    }
+
+    /// Creates the reply.
+    pub(in crate::router) fn reply(self) -> Reply {
+        let mut body = object! {"detail": self.detail};
+        if !self.suggestions.is_empty() {
+            let suggestions: Vec<Json> = self.suggestions.into_iter().map(Json::from).collect();
+            body.push("suggestions", suggestions);
+        }
+        let mut reply = fault::document(&Json::Object(body));
+        *reply.status_mut() = self.status;
+        let headers = reply.headers_mut();
+        if let Some(wait) = self.retry_after_ms {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.div_ceil(1_000)));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Ok(id) = HeaderValue::try_from(RequestId::random().to_string()) {
+            headers.insert(fault::REQUEST_ID, id);
+        }
+        reply
+    }
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Refusal {
+        let usual = match fault.class {
+            FaultClass::Invalid => 422,
+            FaultClass::Unauthenticated => 401,
+            FaultClass::Billing => 402,
+            FaultClass::Forbidden => 403,
+            FaultClass::NotFound => 404,
+            FaultClass::TooLarge => 413,
+            FaultClass::RateLimited => 429,
+            FaultClass::Timeout => 504,
+            FaultClass::Overloaded => 503,
+            _ => 500,
+        };
+        let status = StatusCode::from_u16(fault.status.unwrap_or(usual));
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let retry_after_ms = fault.retry_after_ms;
+        Refusal { retry_after_ms, ..Refusal::new(status, Json::from(fault.message)) }
+    }
+}
+
+impl From<FileError> for Refusal {
+    fn from(error: FileError) -> Refusal {
+        match error {
+            FileError::NotFound => Refusal::not_found("File not found"),
+            FileError::TooLarge { max } => {
+                let message = format!("The file is larger than the {max} bytes that are accepted.");
+                Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, Json::from(message))
+            }
+            FileError::Quota { unit, limit, used } => {
+                let message = format!(
+                    "The files exceed the quota of {limit} {unit}. Remove temporary files, or ask \
+                     the operator to raise catalog.max_storage."
+                );
+                let kind = if unit == "bytes" { "storage_bytes" } else { "storage_files" };
+                Refusal::quota(&message, kind, limit, used)
+            }
+            other => Refusal::from(unavailable(&other.to_string())),
+        }
+    }
+}
