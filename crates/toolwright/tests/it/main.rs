@@ -11,6 +11,8 @@ mod chat;
 #[cfg(feature = "sqlite")]
 mod crash;
 mod handle;
+#[cfg(feature = "catalog")]
+mod http_function;
 mod journal;
 mod ledger;
 mod macros;
@@ -18,6 +20,8 @@ mod macros;
 mod oauth;
 #[cfg(feature = "offline")]
 mod offline;
+#[cfg(feature = "catalog")]
+mod openapi;
 #[cfg(feature = "sqlite")]
 mod process;
 mod run;

@@ -9,6 +9,7 @@ use super::definition;
 use super::fields::{Fields, Node};
 use super::runtime::Runtime;
 use super::vocabulary::{self, Unmarked};
+use crate::catalog::runtime::http::{Binding, Credential};
 use crate::settings::Effect;
 
 /// The member of the arguments that has the links to input files.
@@ -44,7 +45,7 @@ pub struct Function {
     /// Whether it answers with a stream of events
     pub streaming: bool,
     /// How it is sent as an HTTP request, if the runtime is HTTP
-    pub http: Option<Json>,
+    pub http: Option<Binding>,
 }
 
 /// Files that a function takes or returns under one key.
@@ -144,6 +145,7 @@ pub(super) fn read(
     let hidden = fields.take("hidden").map_or(Some(Vec::new()), |node| {
         declared(&node, parameter_names, "a parameter of this function")
     });
+    let all_secrets = secrets;
     let secrets = match fields.take("secrets") {
         Some(node) => declared(&node, Some(secrets), "declared in 'secrets' of the manifest")
             .unwrap_or_default(),
@@ -154,7 +156,8 @@ pub(super) fn read(
         if runtime.is_some_and(|runtime| !matches!(runtime, Runtime::Http { .. })) {
             node.fault("only a function of an HTTP runtime has this member");
         }
-        node.object().map(|_| node.value.clone())
+        let binding = Binding::parse(node.value);
+        binding.map_err(|error| problems.add(node.pointer + &error.pointer, error.problem)).ok()
     });
     fields.finish();
 
@@ -169,6 +172,19 @@ pub(super) fn read(
         };
         problems.add(at, "the arguments have the links to input files under this name; rename it");
         return None;
+    }
+    if let Some(binding) = &http {
+        let is_file = |key: &str| files.iter().any(|file| file.key == key);
+        let unknown = binding.arguments().find(|own| !names.iter().any(|name| name == own));
+        if let Some(name) = unknown.or_else(|| binding.files().find(|key| !is_file(key))) {
+            let problem = format!("'{name}' is neither a parameter nor a file of this function");
+            problems.add(format!("{at}/http"), problem);
+        }
+        let mut needed = binding.security.iter().flatten().flat_map(Credential::secrets);
+        if let Some(name) = needed.find(|name| !all_secrets.iter().any(|own| own == name)) {
+            let problem = format!("'{name}' is not declared in 'secrets' of the manifest");
+            problems.add(format!("{at}/http/security"), problem);
+        }
     }
     vocabulary::add_files(&mut arguments, &files);
     let input_schema = Json::Object(arguments);

@@ -1,0 +1,3 @@
+//! How the functions of prefabs run.
+
+pub mod http;
