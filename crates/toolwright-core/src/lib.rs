@@ -84,4 +84,4 @@ pub use model::usage::Usage;
 pub use model::{
     call, extra, fault, message, origin, outcome, part, request, response, tool, usage,
 };
-pub use suggest::suggest;
+pub use suggest::{suggest, suggestions};

@@ -1,16 +1,30 @@
 //! The catalog: prefabs, which are versioned packages of functions that agents search, inspect and call.
 //!
-//! A [`Manifest`] describes one version of a prefab: its functions and how they run. [`runtime`] runs
-//! them, [`openapi`] makes manifests of OpenAPI documents, and [`files`] stores the files that functions take and
-//! produce.
+//! A [`Manifest`] describes one version of a prefab: its functions and how they run. A [`Package`] is a
+//! manifest with the files of its folder; [`openapi`] makes manifests of OpenAPI documents. A [`Catalog`]
+//! stores versions, and [`Access`] decides which of them exist for a caller. [`runtime`] runs functions, and
+//! [`files`] stores the files that they take and produce.
 
+mod access;
+pub mod compatibility;
 pub mod files;
 pub mod manifest;
 pub mod openapi;
+mod package;
 pub mod runtime;
+mod scan;
+mod seed;
 pub mod signing;
+mod store;
 
+pub use access::{Access, tool_name};
+pub use compatibility::Compatibility;
 pub use manifest::{
     FileDirection, FileParameter, Function, Manifest, ManifestFault, McpServer, PrefabId, Runtime,
     SecretNeed, Visibility,
+};
+pub use package::{MANIFESTS, MAX_BYTES, MAX_FILES, Package, PackageError};
+pub use store::{
+    Catalog, CatalogError, FILE, LATEST, LookupError, PrefabSummary, PrefabVersion, PublishError,
+    PublishOptions, Published,
 };

@@ -10,6 +10,8 @@ mod name;
 mod subschemas;
 mod text;
 
+use std::borrow::Cow;
+
 use toolwright_core::Json;
 use toolwright_core::args::Change;
 use toolwright_core::json::{Object, pointer};
@@ -88,6 +90,16 @@ impl<'a> Redactor<'a> {
             cost: change.cost,
         }
     }
+}
+
+/// Whether a text contains a key, a token or another credential with a recognizable form.
+pub fn has_credential(text: &str) -> bool {
+    matches!(look::covered(text), Cow::Owned(_))
+}
+
+/// Whether a name is that of a secret, such as `api_key`.
+pub fn is_secret_name(name: &str) -> bool {
+    name::is_secret(name)
 }
 
 /// Returns the mark for a secret. That a value is absent may be shown.

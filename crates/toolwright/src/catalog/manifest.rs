@@ -86,6 +86,12 @@ impl Visibility {
     const NAMES: &[(&str, Visibility)] =
         &[("public", Visibility::Public), ("private", Visibility::Private)];
 
+    /// Reads a name.
+    pub fn from_name(name: &str) -> Option<Visibility> {
+        let found = Visibility::NAMES.iter().find(|(own, _)| *own == name);
+        found.map(|(_, visibility)| *visibility)
+    }
+
     /// Returns the name: `public` or `private`.
     pub fn name(self) -> &'static str {
         match self {
@@ -162,6 +168,14 @@ impl Manifest {
     pub fn parse_listing(document: &Json) -> Result<Manifest, Vec<ManifestFault>> {
         let problems = Problems::new(false);
         let manifest = read(document, &problems, Form::Listing);
+        problems.finish(document, manifest)
+    }
+
+    /// Reads a manifest or an entry of an index that was checked when it was published.
+    pub(super) fn parse_published(document: &Json) -> Result<Manifest, Vec<ManifestFault>> {
+        let problems = Problems::new(false);
+        let form = if document.get("runtime").is_some() { Form::Manifest } else { Form::Listing };
+        let manifest = read(document, &problems, form);
         problems.finish(document, manifest)
     }
 
@@ -244,6 +258,9 @@ fn tags(node: &Node<'_>) -> Option<Vec<String>> {
         let Some(tag) = item.text_of(1, 50) else { continue };
         if tags.contains(&tag) {
             item.fault("this tag is repeated");
+        }
+        if tag.contains(char::is_control) {
+            item.fault("a tag is one line of text");
         }
         tags.push(tag);
     }

@@ -93,10 +93,13 @@ pub(super) fn hide(definition: &mut Json, is_hidden: &dyn Fn(&str) -> bool) {
     {
         parameters.retain(|parameter| !name(parameter));
     }
-    let Some(schema) = definition.as_object_mut().and_then(|own| own.get_mut("input_schema"))
-    else {
-        return;
-    };
+    if let Some(schema) = definition.as_object_mut().and_then(|own| own.get_mut("input_schema")) {
+        hide_properties(schema, is_hidden);
+    }
+}
+
+/// Removes hidden parameters from a schema of arguments.
+pub(super) fn hide_properties(schema: &mut Json, is_hidden: &dyn Fn(&str) -> bool) {
     let Some(schema) = schema.as_object_mut() else { return };
     if let Some(Json::Object(properties)) = schema.get_mut("properties") {
         let names: Vec<String> =

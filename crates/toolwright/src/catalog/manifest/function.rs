@@ -82,6 +82,13 @@ impl Function {
         self.files.iter().filter(|file| file.direction == FileDirection::Output)
     }
 
+    /// Returns the schema of the arguments that a caller sends: without hidden parameters.
+    pub fn visible_schema(&self) -> Json {
+        let mut schema = self.input_schema.clone();
+        definition::hide_properties(&mut schema, &|name| self.hidden.iter().any(|own| own == name));
+        schema
+    }
+
     /// Returns the definition without further parameters, which the configuration hides.
     pub fn definition_without(&self, hidden: &[&str]) -> Json {
         let mut definition = self.definition.clone();

@@ -1,0 +1,77 @@
+//! What a caller may see and call.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::manifest::Visibility;
+use super::store::PrefabVersion;
+
+type Filter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// What a caller may see and call. For a caller, a function that is not allowed does not exist: it is
+/// neither found, listed nor described. A prefab whose functions are all not allowed does not exist
+/// either.
+#[derive(Clone, Default)]
+pub struct Access {
+    /// If only public prefabs are visible: the visibility of those that do not say it
+    public: Option<Visibility>,
+    filter: Option<Filter>,
+}
+
+impl Access {
+    /// Allows everything.
+    pub fn everything() -> Access {
+        Access::default()
+    }
+
+    /// Allows public prefabs only. `unstated` is the visibility of prefabs that do not say it.
+    pub fn public(unstated: Visibility) -> Access {
+        Access { public: Some(unstated), filter: None }
+    }
+
+    /// Allows only functions whose name as a tool (`prefab-id/function`) the filter accepts.
+    #[must_use]
+    pub fn with_filter(mut self, filter: impl Fn(&str) -> bool + Send + Sync + 'static) -> Access {
+        self.filter = Some(Arc::new(filter));
+        self
+    }
+
+    /// Whether the function of a prefab exists for the caller.
+    pub fn allows(&self, prefab: &PrefabVersion, function: &str) -> bool {
+        self.shows(prefab.visibility) && self.admits(prefab.manifest.id.as_str(), function)
+    }
+
+    /// Whether a prefab exists for the caller: it has no functions, or one that is allowed.
+    pub(super) fn allows_prefab<'f>(
+        &self,
+        visibility: Option<Visibility>,
+        id: &str,
+        functions: impl IntoIterator<Item = &'f str>,
+    ) -> bool {
+        let mut functions = functions.into_iter().peekable();
+        self.shows(visibility)
+            && (functions.peek().is_none() || functions.any(|function| self.admits(id, function)))
+    }
+
+    fn shows(&self, visibility: Option<Visibility>) -> bool {
+        self.public.is_none_or(|unstated| visibility.unwrap_or(unstated) == Visibility::Public)
+    }
+
+    fn admits(&self, id: &str, function: &str) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter(&tool_name(id, function)))
+    }
+}
+
+/// Returns the name of a function as a tool.
+pub fn tool_name(prefab: &str, function: &str) -> String {
+    format!("{prefab}/{function}")
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Access")
+            .field("public", &self.public)
+            .field("is_filtered", &self.filter.is_some())
+            .finish()
+    }
+}

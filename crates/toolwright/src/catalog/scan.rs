@@ -1,0 +1,68 @@
+//! Credentials in a manifest, which every client that may see the prefab could read.
+
+use toolwright_core::Json;
+use toolwright_core::json::pointer;
+
+use super::manifest::ManifestFault;
+use crate::redact;
+
+/// Members that give a parameter a value.
+const VALUES: [&str; 4] = ["default", "const", "enum", "examples"];
+
+/// Finds the credentials in a document: texts with the form of one, and values of headers and
+/// parameters whose names are those of secrets.
+pub(super) fn credentials(document: &Json) -> Vec<ManifestFault> {
+    let mut found = Vec::new();
+    visit(document, "", &mut found);
+    found
+}
+
+fn visit(value: &Json, at: &str, found: &mut Vec<ManifestFault>) {
+    match value {
+        Json::String(text) if redact::has_credential(text) => report(at, found),
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                visit(item, &format!("{at}/{index}"), found);
+            }
+        }
+        Json::Object(object) => {
+            let name = object.get("name").and_then(Json::as_str);
+            let holds_secret = name.is_some_and(redact::is_secret_name);
+            for (key, member) in object.iter() {
+                let below = format!("{at}/{}", pointer::escape(key));
+                let is_header = at.ends_with("/headers") && redact::is_secret_name(key);
+                let is_value = holds_secret && VALUES.contains(&key);
+                let is_property = at.ends_with("/properties") && redact::is_secret_name(key);
+                if redact::has_credential(key) || (is_header || is_value) && has_literal(member) {
+                    report(&below, found);
+                    continue;
+                }
+                if is_property && VALUES.iter().any(|own| member.get(own).is_some_and(has_literal))
+                {
+                    report(&below, found);
+                    continue;
+                }
+                visit(member, &below, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn report(at: &str, found: &mut Vec<ManifestFault>) {
+    let problem = "this looks like a credential; declare it in 'secrets', and put the value into the \
+                   configuration";
+    found.push(ManifestFault::new(at, problem));
+}
+
+/// Whether a value is or contains a text that is not a placeholder.
+fn has_literal(value: &Json) -> bool {
+    match value {
+        Json::String(text) => {
+            let is_placeholder = text.contains(['{', '<', '$', '*', '…']) || text.contains("...");
+            text.len() >= 6 && !is_placeholder
+        }
+        Json::Array(items) => items.iter().any(has_literal),
+        _ => false,
+    }
+}
