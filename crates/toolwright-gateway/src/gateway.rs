@@ -66,7 +66,7 @@ impl Gateway {
         telemetry: Telemetry,
     ) -> Result<Gateway, ConfigError> {
         let routes = Arc::new(routes(config, env, &Routes::default())?);
-        let tools = Arc::new(Tools::new(config, telemetry.records().shared())?);
+        let tools = Arc::new(Tools::new(config, telemetry.ledger())?);
         let (keys, catalog) = (Keys::new(&config.keys), Arc::clone(&config.catalog));
         let live = Live { routes, keys, tools, catalog };
         telemetry.metrics().know(live.routes.names());
@@ -106,7 +106,7 @@ impl Gateway {
     /// unchanged upstream keeps its connections.
     pub fn reload(&self, config: &Config, env: Env<'_>) -> Result<(), ConfigError> {
         let routes = Arc::new(routes(config, env, &self.live().routes)?);
-        let tools = Arc::new(Tools::new(config, self.telemetry.records().shared())?);
+        let tools = Arc::new(Tools::new(config, self.telemetry.ledger())?);
         let keys = self.live().keys.renew(&config.keys, Instant::now());
         let catalog = Arc::clone(&config.catalog);
         let live = Arc::new(Live { routes, keys, tools, catalog });

@@ -8,6 +8,7 @@
 //! Nothing here blocks: counters are atomic, and separate threads write lines and entries.
 
 mod attempts;
+mod functions;
 pub mod id;
 pub mod ledger;
 pub mod line;
@@ -26,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use toolwright::Caller;
-use toolwright::ledger::{LedgerError, MemoryLedger};
+use toolwright::ledger::{Ledger, LedgerError, MemoryLedger};
 use toolwright::store::StoreError;
 use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, Fault, FaultClass, Json};
@@ -166,6 +167,12 @@ impl Telemetry {
     /// The ledger.
     pub fn records(&self) -> &Records {
         &self.0.records
+    }
+
+    /// Returns the ledger for calls of tools. It also counts the calls of functions.
+    pub fn ledger(&self) -> Arc<dyn Ledger> {
+        let inner = self.0.records.shared();
+        Arc::new(functions::CountingLedger { inner, telemetry: self.clone() })
     }
 
     fn publish_losses(&self, record: &ExchangeRecord) {

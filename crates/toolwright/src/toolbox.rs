@@ -253,6 +253,11 @@ impl Toolbox {
         self.parts.names.contains_key(name) || self.parts.sources.as_ref().is_some_and(is_listed)
     }
 
+    /// Whether the policy lets a caller call a tool, at least with some arguments. The tool need not exist.
+    pub fn may_call(&self, tool: &str, caller: &Caller) -> bool {
+        self.parts.policy.shows(tool, caller)
+    }
+
     /// Checks that a context has every value that the tools need.
     pub fn check_context(&self, context: &Context) -> Result<(), Vec<MissingNeed>> {
         let missing: Vec<MissingNeed> = self

@@ -105,7 +105,12 @@ impl Client {
 
     /// Counts a request, if the rate allows it.
     pub fn admit(&self, now: Instant) -> Result<(), Fault> {
-        self.meter.admit(now).map_err(|full| self.limited(full))
+        self.try_admit(now).map_err(|full| self.limited(full))
+    }
+
+    /// Counts a request, if the rate allows it. The error has the rate.
+    pub fn try_admit(&self, now: Instant) -> Result<(), Full> {
+        self.meter.admit(now)
     }
 
     /// Whether its tokens are limited.
@@ -119,7 +124,8 @@ impl Client {
         Ok(Reservation { meter: Arc::clone(&self.meter), tokens: Some(tokens) })
     }
 
-    fn limited(&self, full: Full) -> Fault {
+    /// Returns the fault for a rate that it has used.
+    pub fn limited(&self, full: Full) -> Fault {
         let (unit, rate) = match full.limit {
             Limit::Requests(rate) => ("requests", rate),
             Limit::Tokens(rate) => ("tokens", rate),

@@ -12,6 +12,8 @@
 //! | `toolwright_tokens_total` | `upstream`, `model`, `direction`, `kind` |
 //! | `toolwright_losses_total` | `dialect`, `upstream_dialect`, `severity` |
 //! | `toolwright_tool_calls_total` | `by` (`model`, `gateway`), `outcome` |
+//! | `toolwright_function_calls_total` | `function`, `outcome` |
+//! | `toolwright_function_duration_seconds` | `function` |
 //! | `toolwright_body_bytes_total` | `direction` |
 //! | `toolwright_ledger_entries_waiting` | |
 //! | `toolwright_ledger_write_failures_total` | |
@@ -19,7 +21,8 @@
 //! | `toolwright_log_lines_dropped_total` | |
 //! | `toolwright_spans_dropped_total` | |
 //!
-//! Label values come from the configuration only: a model that is not configured counts as `other`.
+//! Label values come from the configuration: a model that is not configured counts as `other`. Functions of
+//! prefabs come from the catalog; after the first thousand, they count as `other`.
 
 mod count;
 mod label;
@@ -36,7 +39,10 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
 use super::ledger::Numbers;
-use label::{Attempts, Bytes, Calls, Left, Losses, Overhead, Requests, Times, Tokens};
+use label::{
+    Attempts, Bytes, Calls, FunctionCalls, FunctionTimes, Left, Losses, Overhead, Requests, Times,
+    Tokens,
+};
 
 /// All metrics.
 #[derive(Debug)]
@@ -56,6 +62,11 @@ pub struct Metrics {
     losses: Family<Losses, Counter>,
     /// Calls of the gateway's tools, by outcome
     calls: Family<Calls, Counter>,
+    /// Calls of prefabs' functions
+    function_calls: Family<FunctionCalls, Counter>,
+    function_times: Seconds<FunctionTimes>,
+    /// Functions that have their own label value
+    functions: RwLock<HashSet<Arc<str>>>,
     /// Calls that models requested
     asked: Counter,
     bytes_in: Counter,
@@ -67,6 +78,9 @@ pub struct Metrics {
     #[cfg(feature = "otel")]
     dropped_spans: Counter,
 }
+
+/// Maximum number of functions with their own label value.
+const MAX_FUNCTIONS: usize = 1_000;
 
 type Seconds<L> = Family<L, Histogram, fn() -> Histogram>;
 
@@ -114,6 +128,8 @@ impl Metrics {
             tokens: counter(counters, "tokens", "Tokens, as upstreams count them"),
             losses: counter(counters, "losses", "Losses of translation"),
             calls,
+            function_calls: counter(counters, "function_calls", "Calls of prefabs' functions"),
+            functions: RwLock::default(),
             asked,
             bytes_in: bytes("in"),
             bytes_out: bytes("out"),
@@ -122,6 +138,12 @@ impl Metrics {
                 &mut registry,
                 "time_to_first_byte",
                 "Time to the first byte of a reply",
+                slow,
+            ),
+            function_times: seconds(
+                &mut registry,
+                "function_duration",
+                "Duration of prefabs' functions",
                 slow,
             ),
             added: seconds(&mut registry, "overhead", "Time spent in the gateway", fast),
@@ -172,6 +194,21 @@ impl Metrics {
         // Writing to a string cannot fail.
         let _written: fmt::Result = encode(&mut text, &self.registry);
         text
+    }
+
+    /// Returns the label value of a function.
+    fn function(&self, name: &Arc<str>) -> Arc<str> {
+        let known = self.functions.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(name) {
+            return Arc::clone(known);
+        }
+        drop(known);
+        let mut known = self.functions.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_FUNCTIONS && !known.contains(name) {
+            return Arc::clone(&self.other);
+        }
+        known.insert(Arc::clone(name));
+        Arc::clone(name)
     }
 
     /// Returns the label value of a model.

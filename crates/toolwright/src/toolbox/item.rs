@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use toolwright_core::args::Parameters;
+use toolwright_core::args::{Parameters, ResolvedArguments, parse_exact};
 use toolwright_core::schema::SchemaError;
-use toolwright_core::{Tool, ToolKind};
+use toolwright_core::{Arguments, Tool, ToolKind};
 
 use super::cache::Cache;
 use super::concurrency::Limit;
@@ -39,6 +39,12 @@ impl CompiledTool {
     /// Compiles the schema of a tool.
     pub fn new(handler: Handler) -> Result<CompiledTool, SchemaError> {
         Item::new(handler).map(|item| CompiledTool(Arc::new(item)))
+    }
+
+    /// Checks arguments as they are written, without a call, as
+    /// [`Toolbox::check_arguments`](crate::Toolbox::check_arguments) does.
+    pub fn check_arguments(&self, arguments: &Arguments) -> ResolvedArguments {
+        self.0.parameters.resolve_exact(parse_exact(arguments))
     }
 
     /// The tool and the function that runs it.

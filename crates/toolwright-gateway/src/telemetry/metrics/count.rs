@@ -1,11 +1,16 @@
 //! Adds an exchange to the metrics.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use toolwright::CallErrorKind;
 use toolwright_core::loss::Severity;
 use toolwright_core::{Dialect, FaultClass, Usage};
 
 use super::Metrics;
-use super::label::{Attempts, Calls, Left, Losses, Overhead, Requests, Times, Tokens};
+use super::label::{
+    Attempts, Calls, FunctionCalls, FunctionTimes, Left, Losses, Overhead, Requests, Times, Tokens,
+};
 use crate::telemetry::ExchangeRecord;
 
 impl Metrics {
@@ -15,6 +20,21 @@ impl Metrics {
 
     pub(in crate::telemetry) fn ended(&self) {
         self.open.dec();
+    }
+
+    /// Adds a call of a function.
+    pub fn count_function(
+        &self,
+        name: &Arc<str>,
+        error: Option<CallErrorKind>,
+        duration: Duration,
+    ) {
+        let function = self.function(name);
+        let outcome = error.map_or("ok", CallErrorKind::as_str);
+        let calls = FunctionCalls { function: Arc::clone(&function), outcome };
+        self.function_calls.get_or_create(&calls).inc();
+        let times = self.function_times.get_or_create(&FunctionTimes { function });
+        times.observe(duration.as_secs_f64());
     }
 
     /// Adds a finished exchange.

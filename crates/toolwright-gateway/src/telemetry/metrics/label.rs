@@ -1,5 +1,5 @@
-//! The labels of each metric. All values are constants or names from the configuration, so their
-//! number is bounded.
+//! The labels of each metric. All values are constants or names from the configuration, or
+//! names of functions up to a limit, so their number is bounded.
 
 use std::sync::Arc;
 
@@ -65,6 +65,19 @@ pub(super) struct Losses {
 pub(super) struct Calls {
     pub(super) by: &'static str,
     pub(super) outcome: &'static str,
+}
+
+/// Labels of calls of functions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct FunctionCalls {
+    pub(super) function: Arc<str>,
+    pub(super) outcome: &'static str,
+}
+
+/// Labels of the durations of functions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct FunctionTimes {
+    pub(super) function: Arc<str>,
 }
 
 /// Labels of body sizes.

@@ -131,3 +131,56 @@ fn exchanges_under_way_are_counted_until_they_end() {
     let text = telemetry.prometheus();
     assert!(text.contains(r#"toolwright_client_disconnects_total{dialect="gemini"} 1"#), "{text}");
 }
+
+#[test]
+fn calls_of_functions_are_counted_up_to_a_limit_of_names() {
+    use toolwright::ledger::{CallEntry, ResultSource};
+
+    let telemetry = Telemetry::default();
+    let ledger = telemetry.ledger();
+    let call = |tool: &str, error, source| CallEntry {
+        time: std::time::SystemTime::UNIX_EPOCH,
+        run: "run".into(),
+        caller: Caller::new("alice"),
+        call_id: "1".into(),
+        parent: None,
+        tool: tool.into(),
+        key: None,
+        error,
+        source,
+        attempts: 1,
+        duration: Duration::from_millis(3),
+        changes: Vec::new(),
+        losses: Vec::new(),
+        data: None,
+    };
+    let ran = Some(ResultSource::Executed);
+    for (tool, error, source) in [
+        ("files/parse", None, ran),
+        ("files/parse", None, ran),
+        ("files/parse", Some(CallErrorKind::TimedOut), ran),
+        ("files/waits", None, None),
+        ("files/unknown", Some(CallErrorKind::UnknownTool), ran),
+        ("read_csv", None, ran),
+    ] {
+        ledger.record(call(tool, error, source).into());
+    }
+    let text = telemetry.prometheus();
+    for line in [
+        r#"toolwright_function_calls_total{function="files/parse",outcome="ok"} 2"#,
+        r#"toolwright_function_calls_total{function="files/parse",outcome="timed_out"} 1"#,
+        r#"toolwright_function_duration_seconds_count{function="files/parse"} 3"#,
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    for name in ["files/waits", "files/unknown", "read_csv"] {
+        assert!(!text.contains(name), "{name}\n{text}");
+    }
+    for number in 0..1_100 {
+        ledger.record(call(&format!("many/{number}"), None, ran).into());
+    }
+    let text = telemetry.prometheus();
+    let own = text.matches("toolwright_function_duration_seconds_count{").count();
+    assert_eq!(own, 1_001, "the limit, and `other`");
+    assert!(text.contains(r#"toolwright_function_calls_total{function="other",outcome="ok"} 101"#));
+}
