@@ -1,11 +1,13 @@
-//! The state of the prefab interface: files of tenants and the key of signatures. Each part is opened when
+//! The state of the prefab interface: the catalog, files of tenants and the key of signatures. Each part is opened when
 //! a request needs it first, so that a gateway whose catalog is unused pays nothing for it.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::OnceCell;
-use toolwright::catalog::files::{FileError, FileLimits, Files, TABLE_FILE};
+use toolwright::catalog::Catalog;
+use toolwright::catalog::files::{FileLimits, Files, TABLE_FILE};
 use toolwright::catalog::signing::SigningKey;
 use toolwright_core::{Fault, FaultClass};
 
@@ -19,6 +21,7 @@ pub struct Prefabs {
     data: Option<PathBuf>,
     limits: FileLimits,
     files: OnceCell<Files>,
+    catalog: OnceCell<Catalog>,
     key: OnceCell<SigningKey>,
 }
 
@@ -34,15 +37,20 @@ impl Prefabs {
         self.open(&self.files, move |data| Files::open(&data, limits)).await
     }
 
-    /// Returns the key of signatures.
-    pub async fn signing_key(&self) -> Result<&SigningKey, Fault> {
-        self.open(&self.key, |data| Ok(SigningKey::open(&data)?)).await
+    /// Returns the catalog.
+    pub async fn catalog(&self) -> Result<&Catalog, Fault> {
+        self.open(&self.catalog, |data| Catalog::open(&data)).await
     }
 
-    async fn open<'c, T: Send + 'static>(
+    /// Returns the key of signatures.
+    pub async fn signing_key(&self) -> Result<&SigningKey, Fault> {
+        self.open(&self.key, |data| SigningKey::open(&data)).await
+    }
+
+    async fn open<'c, T: Send + 'static, E: Display + Send + 'static>(
         &self,
         cell: &'c OnceCell<T>,
-        open: impl FnOnce(PathBuf) -> Result<T, FileError> + Send + 'static,
+        open: impl FnOnce(PathBuf) -> Result<T, E> + Send + 'static,
     ) -> Result<&'c T, Fault> {
         let opened = cell.get_or_try_init(|| async {
             let data = self.data.clone().ok_or_else(|| "there is no data folder".to_owned())?;

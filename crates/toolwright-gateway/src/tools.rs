@@ -28,6 +28,8 @@ pub struct Tools {
     toolbox: Toolbox,
     /// Tools with effects that the configuration does not allow
     guarded: BTreeSet<String>,
+    /// Runs functions of prefabs: policy and ledger, without tools
+    calls: Toolbox,
     /// The tools of model aliases
     aliases: BTreeMap<String, Vec<String>>,
     /// Limits of a run
@@ -37,7 +39,10 @@ pub struct Tools {
 impl Tools {
     /// Creates the tools of a configuration, with the ledger that records their calls.
     pub fn new(config: &Config, ledger: Arc<dyn Ledger>) -> Result<Tools, ConfigError> {
-        let Some(tools) = &config.tools else { return Ok(Tools::default()) };
+        let Some(tools) = &config.tools else {
+            let calls = Toolbox::default().with_ledger(ledger);
+            return Ok(Tools { calls, ..Tools::default() });
+        };
         let refused = |what: String| ConfigError::new("tools", what);
         let root = Root::open(&tools.root)
             .map_err(|error| refused(format!("{}: {error}", tools.root.display())))?;
@@ -53,9 +58,10 @@ impl Tools {
         }
         let toolbox = Toolbox::new(handlers).map_err(|error| refused(error.to_string()))?;
         let toolbox = toolbox.with_policy(policy).with_ledger(ledger);
+        let calls = toolbox.only([]);
         let aliases = config.models.iter().filter(|(_, alias)| !alias.tools.is_empty());
         let aliases = aliases.map(|(name, alias)| (name.clone(), alias.tools.clone())).collect();
-        Ok(Tools { toolbox, guarded, aliases, limits: tools.limits })
+        Ok(Tools { toolbox, guarded, calls, aliases, limits: tools.limits })
     }
 
     /// Returns the toolbox for a request, if it selects tools.
@@ -79,6 +85,11 @@ impl Tools {
             },
         };
         Ok((!names.is_empty()).then(|| self.toolbox.only(names)))
+    }
+
+    /// Returns a toolbox without tools, with the policy and the ledger of the gateway's calls.
+    pub fn calls(&self) -> Toolbox {
+        self.calls.clone()
     }
 
     /// Returns the names of the tools that run without approval.

@@ -4,6 +4,7 @@
 //! are configured, a client on this machine needs neither.
 
 pub mod files;
+mod functions;
 mod query;
 mod refusal;
 
@@ -12,10 +13,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::uri::Authority;
 use http::{HeaderName, header};
+use toolwright::catalog::{Access, Visibility};
 use toolwright_core::json::Object;
+use toolwright_core::percent;
 use toolwright_core::{Json, object};
 
 use self::files::ClientFiles;
+use self::query::Query;
 pub(super) use self::refusal::Refusal;
 use super::browser;
 use crate::config::listen::is_loopback;
@@ -33,6 +37,10 @@ const TOKEN_LIFETIME: Duration = Duration::from_hours(24);
 /// An endpoint of the prefab interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrefabEndpoint {
+    /// Lists the functions of a prefab
+    Functions,
+    /// Describes a function
+    Function,
     /// Exchanges a key for an internal token
     ConvertToken,
     /// Files of a client
@@ -56,6 +64,18 @@ pub(super) async fn answer<'p>(
         format!("{}/{}/{}", segment("tenant"), segment("id"), segment("name"))
     };
     match endpoint {
+        PrefabEndpoint::Functions | PrefabEndpoint::Function => {
+            let access = public_access(gateway, &live, &request).await;
+            let segment = |name| parameter(name).map(percent::decode).unwrap_or_default();
+            let (id, query) = (segment("id"), Query::new(request.uri.query()));
+            let catalog = gateway.prefabs.catalog().await?;
+            let version = functions::find(catalog, &access, &id, query.get("version")).await?;
+            if endpoint == PrefabEndpoint::Functions {
+                return Ok(functions::list(&version, &access));
+            }
+            let settings = live.catalog.prefabs.get(&id);
+            functions::details(&version, &access, &segment("function"), settings)
+        }
         PrefabEndpoint::ConvertToken => convert(gateway, &live, &request).await,
         PrefabEndpoint::Files(action) => {
             let client = authenticate(gateway, &live.keys, &request).await?;
@@ -117,6 +137,27 @@ async fn authenticate(
                        at POST /v1/auth/convert_to_internal_token.";
         Refusal::unauthenticated(message)
     })
+}
+
+/// What a client without a key may see: public prefabs. A client with a key or token sees what it may call.
+async fn public_access(gateway: &Gateway, live: &Live, request: &HttpRequest) -> Access {
+    if !live.keys.is_open()
+        && let Ok(client) = authenticate(gateway, &live.keys, request).await
+    {
+        return access(live, &client);
+    }
+    let usual = if live.keys.is_open() { Visibility::Public } else { Visibility::Private };
+    let (catalog, unstated) = (Arc::clone(&live.catalog), live.catalog.visibility);
+    let access = Access::public(unstated.unwrap_or(usual));
+    access.with_visibility(move |id| catalog.prefabs.get(id).and_then(|own| own.visibility))
+}
+
+/// What a client may see: what it may call.
+fn access(live: &Live, client: &Arc<Client>) -> Access {
+    let (client, toolbox) = (Arc::clone(client), live.tools.calls());
+    let caller = client.caller();
+    Access::everything()
+        .with_filter(move |name| client.may_call(name) && toolbox.may_call(name, &caller))
 }
 
 /// The message for a request without a token.

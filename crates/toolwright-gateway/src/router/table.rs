@@ -166,6 +166,8 @@ pub static ROUTES: &[HttpRoute] = {
         approvals(Verb::Get, "/v1/approvals", approvals::Action::List),
         approvals(Verb::Get, "/v1/approvals/{id}", approvals::Action::Show),
         approvals(Verb::Post, "/v1/approvals/{id}", approvals::Action::Answer),
+        prefab(Verb::Get, "/v1/public/prefabs/{id}/functions", PrefabEndpoint::Functions),
+        prefab(Verb::Get, "/v1/public/prefabs/{id}/functions/{function}", PrefabEndpoint::Function),
         prefab(Verb::Post, "/v1/auth/convert_to_internal_token", PrefabEndpoint::ConvertToken),
         files(Verb::Post, "/internal/files/generate_upload_url", files::Action::GenerateUploadUrl),
         files(Verb::Post, "/internal/files/upload", files::Action::Upload),

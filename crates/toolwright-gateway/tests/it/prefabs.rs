@@ -1,8 +1,10 @@
 //! The prefab interface, over real sockets.
 
 mod files;
+mod functions;
 
-use toolwright_core::Json;
+use toolwright::catalog::{Catalog, Manifest, Package, PublishOptions};
+use toolwright_core::{Json, object};
 use toolwright_gateway::key::KeyHash;
 
 use crate::gateway::{Answer, Gateway, text_at};
@@ -94,4 +96,33 @@ fn a_gateway_whose_catalog_is_unused_has_nothing_of_it() {
     for name in ["files", "files.sqlite", "signing.key", "catalog", "catalog.sqlite"] {
         assert!(!names.iter().any(|own| own == name), "{names:?}");
     }
+}
+
+/// Publishes a manifest to the catalog of a gateway, beside it.
+fn publish(gateway: &Gateway, document: &Json) {
+    let catalog = Catalog::open(&gateway.data()).unwrap();
+    let package = Package::new(Manifest::parse(document).unwrap());
+    catalog.publish(package, PublishOptions::default()).unwrap();
+}
+
+/// The manifest of a prefab with functions that echo, as HTTP functions of a server.
+fn manifest(id: &str, version: &str, functions: &[&str]) -> Json {
+    let functions = functions.iter().map(|name| {
+        Json::Object(object! {
+            "name": *name,
+            "description": format!("Does {name} with a text."),
+            "parameters": Json::parse(
+                r#"[{"name": "text", "type": "string", "description": "A text", "required": true},
+                    {"name": "owner", "type": "string", "description": "Who owns it"}]"#
+            ).unwrap(),
+        })
+    });
+    Json::Object(object! {
+        "id": id,
+        "version": version,
+        "name": id,
+        "description": format!("Functions of {id} for the tests."),
+        "functions": functions.collect::<Vec<Json>>(),
+        "runtime": Json::parse(r#"{"http": {"base_url": "http://127.0.0.1:9"}}"#).unwrap(),
+    })
 }

@@ -7,6 +7,7 @@ use super::manifest::Visibility;
 use super::store::PrefabVersion;
 
 type Filter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+type Stated = Arc<dyn Fn(&str) -> Option<Visibility> + Send + Sync>;
 
 /// What a caller may see and call. For a caller, a function that is not allowed does not exist: it is
 /// neither found, listed nor described. A prefab whose functions are all not allowed does not exist
@@ -15,6 +16,8 @@ type Filter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 pub struct Access {
     /// If only public prefabs are visible: the visibility of those that do not say it
     public: Option<Visibility>,
+    /// The visibility that the host states in place of the prefab
+    visibility: Option<Stated>,
     filter: Option<Filter>,
 }
 
@@ -26,7 +29,17 @@ impl Access {
 
     /// Allows public prefabs only. `unstated` is the visibility of prefabs that do not say it.
     pub fn public(unstated: Visibility) -> Access {
-        Access { public: Some(unstated), filter: None }
+        Access { public: Some(unstated), ..Access::default() }
+    }
+
+    /// Uses the visibility that a function returns for the id of a prefab in place of the prefab's own.
+    #[must_use]
+    pub fn with_visibility(
+        mut self,
+        visibility: impl Fn(&str) -> Option<Visibility> + Send + Sync + 'static,
+    ) -> Access {
+        self.visibility = Some(Arc::new(visibility));
+        self
     }
 
     /// Allows only functions whose name as a tool (`prefab-id/function`) the filter accepts.
@@ -38,7 +51,8 @@ impl Access {
 
     /// Whether the function of a prefab exists for the caller.
     pub fn allows(&self, prefab: &PrefabVersion, function: &str) -> bool {
-        self.shows(prefab.visibility) && self.admits(prefab.manifest.id.as_str(), function)
+        let id = prefab.manifest.id.as_str();
+        self.shows(id, prefab.visibility) && self.admits(id, function)
     }
 
     /// Whether a prefab exists for the caller: it has no functions, or one that is allowed.
@@ -49,12 +63,13 @@ impl Access {
         functions: impl IntoIterator<Item = &'f str>,
     ) -> bool {
         let mut functions = functions.into_iter().peekable();
-        self.shows(visibility)
+        self.shows(id, visibility)
             && (functions.peek().is_none() || functions.any(|function| self.admits(id, function)))
     }
 
-    fn shows(&self, visibility: Option<Visibility>) -> bool {
-        self.public.is_none_or(|unstated| visibility.unwrap_or(unstated) == Visibility::Public)
+    fn shows(&self, id: &str, visibility: Option<Visibility>) -> bool {
+        let stated = || self.visibility.as_ref().and_then(|stated| stated(id)).or(visibility);
+        self.public.is_none_or(|unstated| stated().unwrap_or(unstated) == Visibility::Public)
     }
 
     fn admits(&self, id: &str, function: &str) -> bool {
@@ -71,6 +86,7 @@ impl fmt::Debug for Access {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Access")
             .field("public", &self.public)
+            .field("has_visibility", &self.visibility.is_some())
             .field("is_filtered", &self.filter.is_some())
             .finish()
     }

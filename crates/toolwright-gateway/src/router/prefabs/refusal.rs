@@ -56,6 +56,17 @@ impl Refusal {
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, Json::Object(detail))
     }
 
+    /// The data folder cannot be used. The reason, which may contain paths, is in the log only.
+    pub(super) fn unavailable(why: &str) -> Refusal {
+        Refusal::from(unavailable(why))
+    }
+
+    /// Adds names that the client may have meant.
+    pub(super) fn with_suggestions(mut self, suggestions: Vec<String>) -> Refusal {
+        self.suggestions = suggestions;
+        self
+    }
+
     /// Creates the reply.
     pub(in crate::router) fn reply(self) -> Reply {
         let mut body = object! {"detail": self.detail};
@@ -116,7 +127,7 @@ impl From<FileError> for Refusal {
                 let kind = if unit == "bytes" { "storage_bytes" } else { "storage_files" };
                 Refusal::quota(&message, kind, limit, used)
             }
-            other => Refusal::from(unavailable(&other.to_string())),
+            other => Refusal::unavailable(&other.to_string()),
         }
     }
 }

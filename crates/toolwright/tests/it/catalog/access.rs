@@ -42,6 +42,10 @@ fn a_private_prefab_does_not_exist_in_public() {
     assert!(!sees(&open, "prefab-a") && sees(&open, "prefab-b"));
     assert!(!sees(&closed, "prefab-a") && !sees(&closed, "prefab-b"));
     assert!(sees(&Access::everything(), "prefab-a"));
+    let swapped = Access::public(Visibility::Private).with_visibility(|id| {
+        Some(if id == "prefab-a" { Visibility::Public } else { Visibility::Private })
+    });
+    assert!(sees(&swapped, "prefab-a") && !sees(&swapped, "prefab-b"));
     catalog.set_visibility("prefab-a", Some(Visibility::Public)).unwrap();
     assert!(sees(&closed, "prefab-a"));
     // A later version without a visibility keeps that of the prefab.
