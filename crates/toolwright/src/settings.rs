@@ -49,11 +49,14 @@ impl Retry {
 
 /// The form of a result: `{"success": true, …}` or `{"success": false, "error", …}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Envelope {
     /// The result under `data`
     Data,
     /// The result under `result`
     Result,
+    /// The result under `result`, and the name of the tool under `tool_name`; an error has no type
+    NamedResult,
 }
 
 /// Turns a tool's error into text for the model.

@@ -20,7 +20,7 @@ pub(crate) async fn success(
     let settings = handler.settings();
     let (parts, complete) = budget_complete(content, settings.budget, owner, store).await;
     match settings.envelope {
-        Some(envelope) => enclose(envelope, parts, &complete),
+        Some(envelope) => enclose(envelope, &handler.tool().name, parts, &complete),
         None => (parts, complete),
     }
 }
@@ -28,12 +28,13 @@ pub(crate) async fn success(
 /// Puts text and JSON into an envelope, before the media.
 fn enclose(
     envelope: Envelope,
+    tool: &str,
     parts: Vec<Part>,
     complete: &CompleteOutput,
 ) -> (Vec<Part>, CompleteOutput) {
     let key = match envelope {
         Envelope::Data => "data",
-        Envelope::Result => "result",
+        Envelope::Result | Envelope::NamedResult => "result",
     };
     let is_media = |part: &Part| !matches!(part.body, Body::Text(_) | Body::Json(_));
     let media_count = parts.iter().filter(|part| is_media(part)).count();
@@ -57,6 +58,9 @@ fn enclose(
     let value = if is_single { values.pop().unwrap_or_default() } else { Json::Array(values) };
     let mut fields = object! {"success": true};
     fields.insert(key, value);
+    if envelope == Envelope::NamedResult {
+        fields.insert("tool_name", tool);
+    }
     media.insert(0, Part::new(Body::Json(fields.into())));
     let complete = match complete {
         CompleteOutput::Unavailable => CompleteOutput::Unavailable,
@@ -76,15 +80,12 @@ fn enclose(
 pub(crate) fn failure(handler: &Handler, error: &CallError) -> Vec<Part> {
     let settings = handler.settings();
     let text = truncate(&error.text, settings.budget);
-    if settings.envelope.is_none() {
-        return vec![Part::text(text)];
+    let Some(envelope) = settings.envelope else { return vec![Part::text(text)] };
+    let mut fields = object! {"success": false, "error": text};
+    if envelope != Envelope::NamedResult {
+        fields.insert("error_type", truncate(error.error_type(), settings.budget));
     }
-    let fields = object! {
-        "success": false,
-        "error": text,
-        "error_type": truncate(error.error_type(), settings.budget),
-        "tool_name": handler.tool().name.as_str(),
-    };
+    fields.insert("tool_name", handler.tool().name.as_str());
     vec![Part::new(Body::Json(fields.into()))]
 }
 

@@ -32,6 +32,10 @@ async fn the_envelope_of_a_success() {
             giving(|| Output::text("sunny")).with_envelope(Envelope::Result),
             r#"{"success":true,"result":"sunny"}"#,
         ),
+        (
+            giving(|| Output::text("sunny")).with_envelope(Envelope::NamedResult),
+            r#"{"success":true,"result":"sunny","tool_name":"t"}"#,
+        ),
         (giving(Output::default).with_envelope(Envelope::Data), r#"{"success":true,"data":null}"#),
         (giving(two).with_envelope(Envelope::Data), r#"{"success":true,"data":["a",[1]]}"#),
     ] {
@@ -47,6 +51,10 @@ async fn the_envelope_of_a_failure() {
         r#"{"success":false,"error":"no such city","error_type":"NotFound","tool_name":"t"}"#;
     assert_eq!(text(&done), wanted);
     assert_eq!(done.outcome.error, Some(true));
+
+    let handler = failing().with_envelope(Envelope::NamedResult);
+    let wanted = r#"{"success":false,"error":"no such city","tool_name":"t"}"#;
+    assert_eq!(text(&make(&toolbox([handler]), "t", "{}").await), wanted);
 
     // A refusal before the tool runs has the same form.
     let handler = failing().with_envelope(Envelope::Result);
