@@ -2,8 +2,9 @@
 //!
 //! A [`Manifest`] describes one version of a prefab: its functions and how they run. A [`Package`] is a
 //! manifest with the files of its folder; [`openapi`] makes manifests of OpenAPI documents. A [`Catalog`]
-//! stores versions, and [`Access`] decides which of them exist for a caller. [`runtime`] runs functions, and
-//! [`files`] stores the files that they take and produce.
+//! stores versions, and [`Access`] decides which of them exist for a caller. [`runtime`] runs functions,
+//! [`files`] stores the files that they take and produce, and [`tools`] are the tools with which a model uses
+//! a catalog, here or on [another server](remote).
 
 mod access;
 pub mod compatibility;
@@ -11,11 +12,13 @@ pub mod files;
 pub mod manifest;
 pub mod openapi;
 mod package;
+pub mod remote;
 pub mod runtime;
 mod scan;
 mod seed;
 pub mod signing;
 mod store;
+pub mod tools;
 
 pub use access::{Access, tool_name};
 pub use compatibility::Compatibility;

@@ -25,8 +25,9 @@ use std::io;
 use std::process::Stdio;
 use std::sync::OnceLock;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
 
 /// Maximum number of bytes of stderr that are returned.
 const MAX_STDERR: usize = 64 << 10;
@@ -102,6 +103,26 @@ impl Process {
         input: &[u8],
         max_stdout: usize,
     ) -> io::Result<ProcessOutput> {
+        self.exchange(input, max_stdout, None).await
+    }
+
+    /// Does what [`communicate`](Process::communicate) does, but sends each line of the output as soon as it
+    /// is complete, without its line feed. The returned output has no stdout.
+    pub async fn communicate_lines(
+        &mut self,
+        input: &[u8],
+        max_stdout: usize,
+        lines: mpsc::Sender<Vec<u8>>,
+    ) -> io::Result<ProcessOutput> {
+        self.exchange(input, max_stdout, Some(lines)).await
+    }
+
+    async fn exchange(
+        &mut self,
+        input: &[u8],
+        max_stdout: usize,
+        lines: Option<mpsc::Sender<Vec<u8>>>,
+    ) -> io::Result<ProcessOutput> {
         let (id, is_supervised) = (self.child.id(), self.is_supervised);
         let child = &mut self.child;
         let (stdin, stdout, stderr) =
@@ -114,7 +135,12 @@ impl Process {
         };
         let read = async {
             // Closes the pipe, at which a supervisor ends the process.
-            let output = read_up_to(stdout, max_stdout).await;
+            let output = match lines {
+                Some(lines) => {
+                    send_lines(stdout, max_stdout, &lines).await.map(|is_cut| (Vec::new(), is_cut))
+                }
+                None => read_up_to(stdout, max_stdout).await,
+            };
             if matches!(output, Ok((_, true))) && !is_supervised {
                 // Its output is not read further, so it would block on the pipe forever.
                 kill_group(id);
@@ -165,6 +191,29 @@ async fn read_up_to(
     let is_cut = out.len() > max;
     out.truncate(max);
     Ok((out, is_cut))
+}
+
+/// Sends the lines of a stream up to a limit; returns whether there is more.
+async fn send_lines(
+    stream: Option<impl AsyncRead + Unpin>,
+    max: usize,
+    lines: &mpsc::Sender<Vec<u8>>,
+) -> io::Result<bool> {
+    let Some(stream) = stream else { return Ok(false) };
+    let mut stream = BufReader::new(stream.take((max as u64).saturating_add(1)));
+    let mut total = 0;
+    loop {
+        let mut line = Vec::new();
+        total += stream.read_until(b'\n', &mut line).await?;
+        if line.is_empty() || total > max {
+            return Ok(total > max);
+        }
+        if line.ends_with(b"\n") {
+            line.pop();
+        }
+        // A receiver that has left does not end the process.
+        let _ = lines.send(line).await;
+    }
 }
 
 /// Reads a stream to its end and returns the beginning.

@@ -1,3 +1,296 @@
-//! How the functions of prefabs run.
+//! Runs functions of prefabs: each becomes a tool that runs as its manifest says.
+//!
+//! A function is compiled when it is called for the first time, and stays compiled for its version. Its name
+//! as a tool is `{prefab}/{function}` in every version, so that policies and ledgers need not know versions;
+//! the digest of the version is a part of its idempotency keys.
 
 pub mod http;
+mod process;
+mod stream;
+mod workspace;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use toolwright_core::json::Object;
+use toolwright_core::schema::SchemaError;
+use toolwright_core::{Json, Tool, object};
+
+use super::access::tool_name;
+use super::files::{FileError, Files};
+use super::manifest::{FILES, Function, Manifest, Runtime};
+use super::store::PrefabVersion;
+use crate::bounded::BoundedMap;
+use crate::error::ToolError;
+use crate::handler::Handler;
+use crate::secret::SecretString;
+use crate::settings::Fill;
+use crate::toolbox::CompiledTool;
+use http::{HttpFunction, HttpRuntime};
+use process::ProcessFunction;
+pub use stream::EventSender;
+
+/// Maximum number of compiled functions.
+const MAX_COMPILED: usize = 4096;
+
+/// Number of bytes of a result that a model receives. A larger result is stored behind a handle.
+const BUDGET: usize = 2000;
+
+/// What the operator configured for a prefab.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PrefabSettings {
+    /// Secrets by their names in the manifest
+    pub secrets: BTreeMap<String, SecretString>,
+    /// Values of parameters that are hidden from models, by function and parameter
+    pub fills: BTreeMap<String, Vec<(String, Fill)>>,
+}
+
+/// Why a function cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FunctionError {
+    /// A secret that it needs is not configured
+    #[error(
+        "The prefab {prefab} needs the secret {secret}, which is not configured. {instructions}"
+    )]
+    MissingSecret {
+        /// The id of the prefab
+        prefab: String,
+        /// The name of the secret
+        secret: String,
+        /// What the operator can do
+        instructions: String,
+    },
+    /// Nothing here can run it
+    #[error("{function} cannot run here: {problem}")]
+    NotRunnable {
+        /// The name of the function as a tool
+        function: String,
+        /// The reason
+        problem: String,
+    },
+    /// The schema of its arguments is invalid
+    #[error(
+        "{function} cannot be called, because the schema of its arguments is invalid: {source}"
+    )]
+    Schema {
+        /// The name of the function as a tool
+        function: String,
+        /// The problem
+        source: SchemaError,
+    },
+}
+
+/// The error of a tool that uses files. Paths of the machine stay here.
+pub(super) fn file_error(error: FileError) -> ToolError {
+    let text = match &error {
+        FileError::Store(_) | FileError::Key(_) | FileError::Io { .. } => {
+            "The files cannot be read or written at the moment.".to_owned()
+        }
+        told => told.to_string(),
+    };
+    ToolError::new(text).with_kind("FileError")
+}
+
+/// Adds output files to a return value, under the member `files`.
+pub(super) fn with_files(value: Json, files: Object) -> Json {
+    let mut object = match value {
+        Json::Object(object) => object,
+        Json::Null => Object::new(),
+        other => object! {"result": other},
+    };
+    object.insert(FILES, files);
+    object.into()
+}
+
+/// Runs functions of prefabs.
+pub struct Runner {
+    files: Files,
+    /// Where the files of running calls are
+    work: PathBuf,
+    http: Option<HttpRuntime>,
+    builtins: HashMap<String, Handler>,
+    prefabs: HashMap<String, PrefabSettings>,
+    compiled: Mutex<BoundedMap<FunctionKey, CompiledTool, ()>>,
+}
+
+/// The digest of a version, and the name of a function.
+type FunctionKey = (Arc<str>, Arc<str>);
+
+impl Runner {
+    /// Creates a runner whose functions take and return files of a data folder.
+    pub fn new(data: &Path, files: Files) -> Runner {
+        Runner {
+            files,
+            work: data.join(workspace::FOLDER),
+            http: None,
+            builtins: HashMap::new(),
+            prefabs: HashMap::new(),
+            compiled: Mutex::default(),
+        }
+    }
+
+    /// Runs HTTP functions with this client.
+    #[must_use]
+    pub fn with_http(mut self, http: HttpRuntime) -> Runner {
+        self.http = Some(http);
+        self
+    }
+
+    /// Adds the functions of built-in prefabs.
+    #[must_use]
+    pub fn with_builtins(mut self, handlers: impl IntoIterator<Item = Handler>) -> Runner {
+        let named = handlers.into_iter().map(|handler| (handler.tool().name.clone(), handler));
+        self.builtins.extend(named);
+        self
+    }
+
+    /// Sets what the operator configured for a prefab.
+    #[must_use]
+    pub fn with_prefab(mut self, id: impl Into<String>, settings: PrefabSettings) -> Runner {
+        self.prefabs.insert(id.into(), settings);
+        self
+    }
+
+    /// Returns the files that functions take and return.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// Returns the parameters of a function that the configuration hides.
+    pub fn hidden(&self, prefab: &str, function: &str) -> impl Iterator<Item = &str> {
+        self.fills(prefab, function).iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Returns a function as a tool.
+    pub fn tool(
+        &self,
+        version: &PrefabVersion,
+        function: &Function,
+    ) -> Result<CompiledTool, FunctionError> {
+        let key = (version.digest.as_str().into(), function.name.as_str().into());
+        let lock = || self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().renew(&key, ()) {
+            return Ok(known.clone());
+        }
+        let handler = self.handler(version, function)?;
+        let name = handler.tool().name.clone();
+        let tool = CompiledTool::new(handler)
+            .map_err(|source| FunctionError::Schema { function: name, source })?;
+        let mut compiled = lock();
+        // Another call may have been faster; its tool has the cache and the limit.
+        if let Some(known) = compiled.get(&key) {
+            return Ok(known.clone());
+        }
+        compiled.insert(key, tool.clone(), 0, ());
+        while compiled.pop_excess(MAX_COMPILED, usize::MAX).is_some() {}
+        Ok(tool)
+    }
+
+    fn handler(
+        &self,
+        version: &PrefabVersion,
+        function: &Function,
+    ) -> Result<Handler, FunctionError> {
+        let manifest = &version.manifest;
+        let name = tool_name(manifest.id.as_str(), &function.name);
+        let refused = |problem: &str| FunctionError::NotRunnable {
+            function: name.clone(),
+            problem: problem.to_owned(),
+        };
+        let secrets = self.secrets(manifest, function)?;
+        let tool = Tool::function(name.clone(), function.input_schema.clone())
+            .with_description(function.description.clone());
+        let handler = match &manifest.runtime {
+            Runtime::Builtin => {
+                let builtin = self.builtins.get(&function.name);
+                let builtin =
+                    builtin.ok_or_else(|| refused("this program has no such function"))?;
+                builtin.clone().with_name(name.clone())
+            }
+            Runtime::Process { command } => {
+                let folder = version.folder.clone();
+                let folder = folder.ok_or_else(|| refused("its files are missing"))?;
+                let process = ProcessFunction {
+                    command: command.clone(),
+                    folder,
+                    function: function.clone(),
+                    secrets,
+                    files: self.files.clone(),
+                    work: self.work.clone(),
+                };
+                process.into_handler(tool)
+            }
+            Runtime::Http { base_url, headers } => {
+                let runtime = self.http.clone();
+                let runtime = runtime.ok_or_else(|| refused("there is no HTTP client"))?;
+                let configured = self.prefabs.get(manifest.id.as_str());
+                let request = HttpFunction {
+                    runtime,
+                    base_url: base_url.clone(),
+                    headers: headers.clone(),
+                    function: function.clone(),
+                    secrets: configured.map(|own| own.secrets.clone()).unwrap_or_default(),
+                    files: self.files.clone(),
+                };
+                request.into_handler(tool)
+            }
+            Runtime::Mcp(_) => return Err(refused("MCP servers are not supported yet")),
+            Runtime::Listed => {
+                return Err(refused("the catalog lists this prefab without its functions"));
+            }
+        };
+        Ok(self.configure(handler, version, function))
+    }
+
+    /// Applies the settings of the manifest and of the configuration.
+    fn configure(&self, handler: Handler, version: &PrefabVersion, function: &Function) -> Handler {
+        let manifest = &version.manifest;
+        let mut handler = handler
+            .with_version(format!("{} {}", manifest.version, version.digest))
+            .with_effect(function.effect)
+            .with_hidden(function.hidden.iter().cloned())
+            .with_budget(BUDGET);
+        for (parameter, fill) in self.fills(manifest.id.as_str(), &function.name) {
+            handler = handler.with_hidden([parameter.clone()]).with_fill(parameter, fill.clone());
+        }
+        if let Some(deadline) = function.deadline {
+            handler = handler.with_deadline(deadline);
+        }
+        if let Some(cache) = function.cache {
+            handler = handler.with_cache(cache);
+        }
+        handler
+    }
+
+    fn fills(&self, prefab: &str, function: &str) -> &[(String, Fill)] {
+        let settings = self.prefabs.get(prefab);
+        settings.and_then(|settings| settings.fills.get(function)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the secrets that a function needs.
+    fn secrets(
+        &self,
+        manifest: &Manifest,
+        function: &Function,
+    ) -> Result<Vec<(String, SecretString)>, FunctionError> {
+        let prefab = manifest.id.as_str();
+        let configured = self.prefabs.get(prefab).map(|settings| &settings.secrets);
+        let needed = manifest.secrets.iter().filter(|need| function.secrets.contains(&need.name));
+        needed
+            .map(|need| {
+                let secret = configured.and_then(|secrets| secrets.get(&need.name));
+                let secret = secret.ok_or_else(|| FunctionError::MissingSecret {
+                    prefab: prefab.to_owned(),
+                    secret: need.name.clone(),
+                    instructions: need.instructions.clone().unwrap_or_else(|| {
+                        format!("Set `{}` in [prefabs.{prefab}.secrets].", need.name)
+                    }),
+                })?;
+                Ok((need.name.clone(), secret.clone()))
+            })
+            .collect()
+    }
+}

@@ -5,6 +5,7 @@ mod compatibility;
 mod files;
 mod kill;
 mod package;
+mod run;
 mod store;
 
 use std::fs;

@@ -4,11 +4,12 @@
 //! of OpenAPI (`style`) and bodies (`body`). `auth` adds credentials from the secrets of the prefab, `response`
 //! reads the answer. The client's address policy decides which servers are reached.
 //!
-//! A function without a binding is a POST of its arguments as JSON to `{base_url}/{function}`.
+//! `function` is a function of a prefab. A function without a binding is a POST of its arguments as JSON to `{base_url}/{function}`.
 
 mod auth;
 mod binding;
 mod body;
+mod function;
 mod media;
 mod request;
 mod response;
@@ -23,6 +24,7 @@ use toolwright_core::json::Object;
 pub use auth::{MISSING_SECRET, Secrets};
 pub use binding::{Binding, BindingError, Body, Credential, Location, Method, Parameter, Style};
 pub(crate) use binding::{check_header, placeholders};
+pub(super) use function::HttpFunction;
 pub(crate) use media::{is_form, is_json, is_multipart, is_text};
 
 use crate::handler::ToolResult;

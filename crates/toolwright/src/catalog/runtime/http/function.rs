@@ -1,0 +1,87 @@
+//! A function of a prefab that runs as an HTTP request.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use toolwright_core::json::Object;
+use toolwright_core::{Json, Tool};
+
+use super::{HttpCall, HttpRuntime, InputFile};
+use crate::catalog::files::Files;
+use crate::catalog::manifest::{FILES, Function};
+use crate::catalog::runtime::workspace::{failed, find};
+use crate::error::ToolError;
+use crate::handler::{Handler, ToolResult};
+use crate::secret::SecretString;
+use crate::session::Scope;
+
+/// Maximum number of bytes of the input files of a request.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// The type of files whose type is not known.
+const UNKNOWN_TYPE: &str = "application/octet-stream";
+
+/// A function that runs as an HTTP request.
+pub(in super::super) struct HttpFunction {
+    pub(in super::super) runtime: HttpRuntime,
+    pub(in super::super) base_url: String,
+    pub(in super::super) headers: Vec<(String, String)>,
+    pub(in super::super) function: Function,
+    /// All secrets of the prefab: some are alternatives of others
+    pub(in super::super) secrets: BTreeMap<String, SecretString>,
+    pub(in super::super) files: Files,
+}
+
+impl HttpFunction {
+    pub(in super::super) fn into_handler(self, tool: Tool) -> Handler {
+        let function = Arc::new(self);
+        Handler::new(tool, move |scope, arguments| {
+            let function = function.clone();
+            async move { function.run(&scope, arguments).await }
+        })
+    }
+
+    async fn run(&self, scope: &Scope, mut arguments: Object) -> ToolResult {
+        let mut files = Vec::new();
+        if self.function.input_files().next().is_some() {
+            let links = arguments.remove(FILES).unwrap_or_default();
+            files = self.read_files(&scope.session.caller.tenant, &links).await?;
+        }
+        let call = HttpCall {
+            base_url: &self.base_url,
+            headers: &self.headers,
+            function: &self.function.name,
+            binding: self.function.http.as_ref(),
+            arguments: &arguments,
+            files: &files,
+            secrets: &|name| self.secrets.get(name).cloned(),
+        };
+        self.runtime.call(call).await
+    }
+
+    async fn read_files(&self, tenant: &str, links: &Json) -> Result<Vec<InputFile>, ToolError> {
+        let mut read = Vec::new();
+        let mut size = 0;
+        for parameter in self.function.input_files() {
+            let links = links.get(&parameter.key).and_then(Json::as_array);
+            for link in links.into_iter().flatten().filter_map(Json::as_str) {
+                let file = find(&self.files, tenant, &parameter.key, link).await?;
+                size += file.size;
+                if size > MAX_FILE_BYTES {
+                    let problem = format!("they have more than {MAX_FILE_BYTES} bytes");
+                    return Err(failed(&problem));
+                }
+                let bytes = tokio::fs::read(&file.path).await;
+                let bytes = bytes.map_err(|error| failed(&error.kind().to_string()))?;
+                read.push(InputFile {
+                    key: parameter.key.clone(),
+                    name: file.url.name().to_owned(),
+                    content_type: file.content_type.unwrap_or_else(|| UNKNOWN_TYPE.to_owned()),
+                    bytes: Bytes::from(bytes),
+                });
+            }
+        }
+        Ok(read)
+    }
+}

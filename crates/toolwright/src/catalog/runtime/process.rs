@@ -1,0 +1,189 @@
+//! Functions that run as a process: one JSON document on stdin, one on stdout.
+//!
+//! ```text
+//! stdin   {"function": …, "parameters": {…}, "files": {key: [path]}, "context": {…}}
+//! stdout  the return value
+//! ```
+//!
+//! A streaming function writes one JSON document to each line instead, `{"type": …, "data": …}`: any number of
+//! `content` and `progress`, and `done` or `error` at the end.
+//!
+//! A process starts in the folder of its prefab, without the environment of the host. Input files are copies
+//! for this call; a file that it writes to `{context.output_dir}/{key}/` is returned under this key.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use toolwright_core::json::Object;
+use toolwright_core::{Json, Tool, object};
+
+use super::stream::{EventSender, FunctionStream};
+use super::with_files;
+use super::workspace::Workspace;
+use crate::catalog::files::Files;
+use crate::catalog::manifest::{FILES, Function};
+use crate::error::ToolError;
+use crate::handler::{Handler, ToolResult};
+use crate::output::Output;
+use crate::process::{self, Process, ProcessOutput};
+use crate::secret::SecretString;
+use crate::session::Scope;
+
+/// Maximum number of bytes of a return value.
+const MAX_STDOUT: usize = 64 << 20;
+
+/// Maximum number of characters of stderr in an error.
+const MAX_STDERR_CHARS: usize = 2000;
+
+/// Number of events that may wait for the client before the process waits.
+const EVENTS_IN_FLIGHT: usize = 64;
+
+/// Environment variables of the host that a process receives.
+const ENVIRONMENT: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+
+/// A function that runs as a process.
+pub(super) struct ProcessFunction {
+    pub(super) command: Vec<String>,
+    /// The folder of the prefab
+    pub(super) folder: PathBuf,
+    pub(super) function: Function,
+    pub(super) secrets: Vec<(String, SecretString)>,
+    pub(super) files: Files,
+    /// Where the files of calls are
+    pub(super) work: PathBuf,
+}
+
+impl ProcessFunction {
+    pub(super) fn into_handler(self, tool: Tool) -> Handler {
+        let process = Arc::new(self);
+        Handler::new(tool, move |scope, arguments| {
+            let process = process.clone();
+            async move { process.run(&scope, arguments).await }
+        })
+    }
+
+    async fn run(&self, scope: &Scope, mut parameters: Object) -> ToolResult {
+        let mut workspace = None;
+        if !self.function.files.is_empty() {
+            let links = self.function.input_files().next().and_then(|_| parameters.remove(FILES));
+            let tenant = &scope.session.caller.tenant;
+            workspace = Some(
+                Workspace::create(&self.work, &self.files, tenant, &self.function, links.as_ref())
+                    .await?,
+            );
+        }
+        let input = self.input(scope, parameters, workspace.as_ref());
+        let value = if self.function.streaming {
+            self.stream(scope, &input).await?
+        } else {
+            let mut process = self.start()?;
+            let output = process.communicate(input.compact().as_bytes(), MAX_STDOUT).await;
+            let output = output.map_err(|error| self.cannot_start(&error))?;
+            self.check_end(&output)?;
+            let text = std::str::from_utf8(&output.stdout).ok();
+            text.and_then(|text| Json::parse(text).ok()).ok_or_else(|| {
+                let stderr = self.stderr(&output);
+                failed(&format!("its stdout is not one JSON document{stderr}"))
+            })?
+        };
+        let Some(workspace) = workspace else { return Ok(Output::json(value)) };
+        let files = workspace.save_outputs().await?;
+        Ok(Output::json(with_files(value, files)))
+    }
+
+    fn input(&self, scope: &Scope, parameters: Object, workspace: Option<&Workspace>) -> Json {
+        let caller = &scope.session.caller;
+        let mut context = object! {
+            "caller": &*caller.id,
+            "tenant": &*caller.tenant,
+            "idempotency_key": &*scope.key,
+            "attempt": scope.attempt,
+        };
+        if let Some(workspace) = workspace {
+            context.insert("output_dir", workspace.output_folder());
+        }
+        let mut secrets = Object::new();
+        for (name, secret) in &self.secrets {
+            secrets.insert(name.clone(), secret.expose().as_str());
+        }
+        context.insert("secrets", secrets);
+        object! {
+            "function": self.function.name.as_str(),
+            "parameters": parameters,
+            "files": workspace.map(Workspace::inputs).unwrap_or_default(),
+            "context": context,
+        }
+        .into()
+    }
+
+    fn start(&self) -> Result<Process, ToolError> {
+        let Some((program, arguments)) = self.command.split_first() else {
+            return Err(failed("its command is empty"));
+        };
+        let mut command = process::command(program);
+        command.args(arguments).current_dir(&self.folder).env_clear();
+        command.envs(ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        Process::start(command).map_err(|error| self.cannot_start(&error))
+    }
+
+    /// Passes on events as they arrive, and returns the result.
+    async fn stream(&self, scope: &Scope, input: &Json) -> Result<Json, ToolError> {
+        let (sender, mut lines) = mpsc::channel::<Vec<u8>>(EVENTS_IN_FLIGHT);
+        let events = scope.session.context.lock::<EventSender>().ok();
+        let mut stream = FunctionStream::default();
+        let receive = async {
+            while let Some(line) = lines.recv().await {
+                let event = stream.add(&line)?;
+                if let Some(events) = &events {
+                    // A client that has left does not end the function.
+                    let _ = events.read().await.0.send(event).await;
+                }
+            }
+            Ok::<(), ToolError>(())
+        };
+        let mut process = self.start()?;
+        let input = input.compact();
+        let communicate = async {
+            let output = process.communicate_lines(input.as_bytes(), MAX_STDOUT, sender).await;
+            output.map_err(|error| self.cannot_start(&error))
+        };
+        let (output, ()) = tokio::try_join!(communicate, receive)?;
+        self.check_end(&output)?;
+        stream.finish()
+    }
+
+    fn cannot_start(&self, error: &io::Error) -> ToolError {
+        let program = self.command.first().map(String::as_str).unwrap_or_default();
+        failed(&format!("`{program}` cannot be started: {}", error.kind()))
+    }
+
+    fn check_end(&self, output: &ProcessOutput) -> Result<(), ToolError> {
+        if output.is_cut {
+            return Err(failed(&format!("it wrote more than {MAX_STDOUT} bytes to stdout")));
+        }
+        if output.code != Some(0) {
+            let code = output.code.map_or("a signal".to_owned(), |code| format!("code {code}"));
+            return Err(failed(&format!("it ended with {code}{}", self.stderr(output))));
+        }
+        Ok(())
+    }
+
+    /// The end of stderr, without secrets.
+    fn stderr(&self, output: &ProcessOutput) -> String {
+        let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
+        for (_, secret) in self.secrets.iter().filter(|(_, secret)| !secret.expose().is_empty()) {
+            text = text.replace(secret.expose().as_str(), "[secret]");
+        }
+        let text = text.trim();
+        let skipped = text.chars().count().saturating_sub(MAX_STDERR_CHARS);
+        let end: String = text.chars().skip(skipped).collect();
+        if end.is_empty() { String::new() } else { format!(", and wrote to stderr:\n{end}") }
+    }
+}
+
+pub(super) fn failed(problem: &str) -> ToolError {
+    ToolError::new(format!("The process of the function failed: {problem}"))
+        .with_kind("ProcessError")
+}
