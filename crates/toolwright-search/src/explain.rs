@@ -36,7 +36,7 @@ impl Index {
 
     fn explain_slot(&self, query: &Query, slot: Slot) -> Vec<Match> {
         let mut matches = Vec::new();
-        for concept in &query.concepts {
+        for concept in query.concepts() {
             let scored = concept.alternatives.iter().filter_map(|(term, weight)| {
                 let frequencies = field_frequencies(self.posting(*term, slot)?, self.norms());
                 let score = weight * self.idf(*term) * saturate(frequencies.iter().sum());

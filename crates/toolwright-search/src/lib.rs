@@ -6,11 +6,15 @@
 //!   meaning match each other, adjacent words of the need count more where they are adjacent in the
 //!   function, and words that only phrase a request count less.
 //! - [`Index::rank_prefabs`] ranks prefabs by their best functions, with either ranker.
-//! - [`Index::explain`] lists the terms, fields and weights behind a hit.
+//! - [`Index::explain`] lists the terms, fields and weights behind a hit, and [`Index::hint`] says what to
+//!   try if there is none.
 //!
 //! Both rankers score with BM25F over [`Field`]s. English and Russian words are stemmed; names in
 //! camel case and snake case are split; Chinese, Japanese and Korean text is indexed as characters
 //! and pairs of characters. A query that nothing answers has no hits.
+//!
+//! A [`Dictionary`] translates the words of a query, so that a need in Chinese finds functions that are
+//! described in English, and the reverse.
 //!
 //! [`Options::filter`] keeps functions out that a caller may not see. They are in no result, but count
 //! in the statistics of words.
@@ -35,8 +39,10 @@
 //! assert!(index.search("parse a spreadsheet", &Options::default()).is_empty());
 //! ```
 
+mod dictionary;
 mod document;
 mod explain;
+mod hint;
 mod index;
 mod options;
 mod phrase;
@@ -49,6 +55,7 @@ mod tokenize;
 mod typo;
 mod vocabulary;
 
+pub use dictionary::{Dictionary, DictionaryError};
 pub use document::{Document, Field, Parameter, Prefab};
 pub use explain::Match;
 pub use index::Index;

@@ -72,10 +72,10 @@ impl<'f> Options<'f> {
         self
     }
 
-    /// Adds a concept to the query.
+    /// Adds concepts to the query.
     #[must_use]
-    pub fn with_concept(mut self, concept: Concept) -> Self {
-        self.concepts.push(concept);
+    pub fn with_concepts(mut self, concepts: impl IntoIterator<Item = Concept>) -> Self {
+        self.concepts.extend(concepts);
         self
     }
 

@@ -52,23 +52,46 @@ pub struct Concept {
 
 /// A parsed query.
 pub(crate) struct Query {
-    pub(crate) concepts: Vec<QueryConcept>,
+    /// The words of the text
+    pub(crate) words: Concepts,
+    /// Additional concepts
+    pub(crate) additional: Concepts,
     /// Pairs of adjacent words
     pub(crate) pairs: Vec<[TermId; 2]>,
-    /// Sum of the information of all words, including those that the index lacks
-    pub(crate) information: f32,
     /// Whether most terms are Chinese, Japanese or Korean
     pub(crate) is_ideographic: bool,
 }
 
+/// Concepts that the index has.
+#[derive(Default)]
+pub(crate) struct Concepts {
+    pub(crate) known: Vec<QueryConcept>,
+    /// Sum of the information of all concepts, including those that the index lacks
+    pub(crate) information: f32,
+}
+
 /// Terms that stand for one concept. A document scores with the best of them.
 pub(crate) struct QueryConcept {
-    /// Weight of the word of the query
-    pub(crate) weight: f32,
-    /// Weighted inverse document frequency of the word of the query; 0 for incidental words
+    /// Weighted inverse document frequency; 0 for incidental words
     pub(crate) information: f32,
     /// Terms and their weights
     pub(crate) alternatives: Vec<(TermId, f32)>,
+}
+
+impl Query {
+    /// All concepts that the index has.
+    pub(crate) fn concepts(&self) -> impl Iterator<Item = &QueryConcept> {
+        self.words.known.iter().chain(&self.additional.known)
+    }
+}
+
+impl Concepts {
+    fn add(&mut self, concept: QueryConcept) {
+        self.information += concept.information;
+        if !concept.alternatives.is_empty() {
+            self.known.push(concept);
+        }
+    }
 }
 
 impl Index {
@@ -76,15 +99,16 @@ impl Index {
     pub(crate) fn parse(&self, ranker: Ranker, text: &str, additional: &[Concept]) -> Query {
         let terms = self.query_terms(text);
         let is_ideographic = |term: &&String| TermKind::of(term) == TermKind::Ideographic;
-        let ideographic = terms.iter().filter(is_ideographic).count();
+        let known = || terms.iter().filter(|term| self.term_id(term).is_some());
+        let ideographic = known().filter(is_ideographic).count();
         let mut query = Query {
-            concepts: Vec::new(),
+            words: Concepts::default(),
+            additional: Concepts::default(),
             pairs: match ranker {
                 Ranker::Search => Vec::new(),
                 Ranker::Recommend => self.adjacent_words(&terms),
             },
-            information: 0.0,
-            is_ideographic: 2 * ideographic > terms.len(),
+            is_ideographic: 2 * ideographic > known().count(),
         };
         for (term, count) in distinct(&terms) {
             let mut weight = count * (1.0 + REPETITION) / (count + REPETITION);
@@ -93,31 +117,35 @@ impl Index {
                 weight *= INCIDENTAL_WEIGHT;
             }
             let id = self.term_id(term);
-            let idf = id.map_or_else(|| self.max_idf(), |id| self.idf(id));
+            let synonyms: Vec<TermId> = match ranker {
+                Ranker::Search => Vec::new(),
+                Ranker::Recommend => {
+                    synonyms(term).iter().filter_map(|s| self.term_id(s)).collect()
+                }
+            };
+            // A word that the index lacks is as rare as its rarest synonym.
+            let idf = match id {
+                Some(id) => self.idf(id),
+                None if synonyms.is_empty() => self.max_idf(),
+                None => synonyms.iter().map(|synonym| self.idf(*synonym)).fold(0.0, f32::max),
+            };
             let information = if is_incidental { 0.0 } else { weight * idf };
-            query.information += information;
             let mut alternatives: Vec<(TermId, f32)> =
                 id.map(|id| (id, weight)).into_iter().collect();
-            match ranker {
-                Ranker::Search if id.is_none() => {
-                    let similar = self.similar_name_terms(term);
-                    alternatives.extend(similar.map(|(id, factor)| (id, weight * factor)));
-                }
-                Ranker::Search => {}
-                Ranker::Recommend => {
-                    let known = synonyms(term).iter().filter_map(|synonym| self.term_id(synonym));
-                    // A synonym is no stronger evidence than the word itself, however rare it is.
-                    alternatives.extend(known.map(|synonym| {
-                        let rarity = (idf / self.idf(synonym)).min(1.0);
-                        (synonym, weight * SYNONYM_WEIGHT * rarity)
-                    }));
-                }
+            if ranker == Ranker::Search && id.is_none() {
+                let similar = self.similar_name_terms(term);
+                alternatives.extend(similar.map(|(id, factor)| (id, weight * factor)));
             }
-            if !alternatives.is_empty() {
-                query.concepts.push(QueryConcept { weight, information, alternatives });
-            }
+            // A synonym is no stronger evidence than the word itself, however rare it is.
+            alternatives.extend(synonyms.into_iter().map(|synonym| {
+                let rarity = (idf / self.idf(synonym)).min(1.0);
+                (synonym, weight * SYNONYM_WEIGHT * rarity)
+            }));
+            query.words.add(QueryConcept { information, alternatives });
         }
-        query.concepts.extend(additional.iter().map(|concept| self.resolve(concept)));
+        for concept in additional {
+            query.additional.add(self.resolve(ranker, concept));
+        }
         query
     }
 
@@ -143,18 +171,50 @@ impl Index {
             .collect()
     }
 
-    /// Terms of an additional concept. The weight of a text is divided among its terms.
-    fn resolve(&self, concept: &Concept) -> QueryConcept {
-        let mut alternatives = Vec::new();
+    /// Terms of an additional concept that the index has. The weight of a text is divided among its
+    /// terms, by their rarity. The concept is as rare as all its terms together, so that an unusual
+    /// alternative is no stronger evidence.
+    #[allow(clippy::cast_precision_loss, reason = "a logarithm needs no more digits")]
+    fn resolve(&self, ranker: Ranker, concept: &Concept) -> QueryConcept {
+        let mut alternatives: Vec<(TermId, f32)> = Vec::new();
+        let mut is_incidental = false;
         for (text, weight) in &concept.alternatives {
-            let terms = self.query_terms(text);
-            #[allow(clippy::cast_precision_loss, reason = "a text has few terms")]
-            let share = weight / terms.len().max(1) as f32;
-            let known = terms.iter().filter_map(|term| self.term_id(term));
-            alternatives.extend(known.map(|id| (id, share)));
+            let terms = self.alternative_terms(text);
+            is_incidental |= ranker == Ranker::Recommend
+                && !terms.is_empty()
+                && terms.iter().all(|term| self::is_incidental(term));
+            let idf = |term: &String| self.term_id(term).map_or(self.max_idf(), |id| self.idf(id));
+            let total: f32 = terms.iter().map(idf).sum();
+            for term in &terms {
+                let Some(id) = self.term_id(term) else { continue };
+                let share = weight * idf(term) / total;
+                match alternatives.iter_mut().find(|(other, _)| *other == id) {
+                    Some((_, weight)) => *weight = weight.max(share),
+                    None => alternatives.push((id, share)),
+                }
+            }
         }
-        let information = alternatives.iter().map(|(term, _)| self.idf(*term)).fold(0.0, f32::max);
-        QueryConcept { weight: 1.0, information, alternatives }
+        let counts = alternatives.iter().map(|(id, share)| share * self.document_count(*id) as f32);
+        let idf = self.idf_of_count(counts.sum::<f32>().min(self.len() as f32));
+        let factor = if is_incidental { INCIDENTAL_WEIGHT } else { 1.0 };
+        for (id, weight) in &mut alternatives {
+            *weight *= factor * idf / self.idf(*id);
+        }
+        let weight = concept.alternatives.iter().map(|(_, weight)| *weight).fold(0.0, f32::max);
+        let information = if is_incidental { 0.0 } else { weight * idf };
+        QueryConcept { information, alternatives }
+    }
+
+    /// Terms of an alternative. A Chinese word is found by its pairs of characters.
+    fn alternative_terms(&self, text: &str) -> Vec<String> {
+        let mut terms = self.query_terms(text);
+        let is_pair = |term: &String| {
+            TermKind::of(term) == TermKind::Ideographic && term.chars().count() == 2
+        };
+        if terms.iter().any(is_pair) {
+            terms.retain(is_pair);
+        }
+        terms
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::document::Prefab;
 use crate::index::{Entry, Index, fold};
 use crate::options::Options;
-use crate::query::{Query, Ranker};
+use crate::query::{Concepts, Query, Ranker};
 use crate::score::{field_frequencies, max_term_score, saturate};
 use crate::vocabulary::{Slot, TermId};
 
@@ -18,11 +18,11 @@ const MIN_CANDIDATES: usize = 100;
 const MIN_COVERAGE: f32 = 0.45;
 
 /// Score from which a best hit is relevant, as a multiple of what a term scores at most.
-const MIN_EVIDENCE: f32 = 0.3;
+const MIN_EVIDENCE: f32 = 0.32;
 
 /// [`MIN_EVIDENCE`] for queries in Chinese, Japanese or Korean. It is higher because a word matches
 /// as characters and as pairs of them, and any two sentences share some characters.
-const MIN_IDEOGRAPHIC_EVIDENCE: f32 = 0.75;
+const MIN_IDEOGRAPHIC_EVIDENCE: f32 = 1.0;
 
 /// A found function.
 #[derive(Debug, Clone, PartialEq)]
@@ -257,19 +257,20 @@ impl<'i> Ranking<'i> {
         let query = &self.query;
         let evidence = if query.is_ideographic { MIN_IDEOGRAPHIC_EVIDENCE } else { MIN_EVIDENCE };
         best.score < evidence * max_term_score(self.index.max_idf())
-            && self.covered_information(best.slot) < MIN_COVERAGE * query.information
+            && !self.covers(best.slot, &query.words)
+            && !self.covers(best.slot, &query.additional)
     }
 
-    /// Information of the words of a query that a document contains. Other words that stand for
-    /// them count by their weights.
-    fn covered_information(&self, slot: Slot) -> f32 {
-        let covered = self.query.concepts.iter().map(|concept| {
+    /// Whether a document contains a large part of some concepts, measured by their information.
+    fn covers(&self, slot: Slot, concepts: &Concepts) -> bool {
+        let covered = concepts.known.iter().map(|concept| {
             let found = concept.alternatives.iter();
             let found = found.filter(|(term, _)| self.index.posting(*term, slot).is_some());
-            let weight = found.map(|(_, weight)| *weight).fold(0.0, f32::max);
-            concept.information * weight / concept.weight
+            let found = found.map(|(term, weight)| weight * self.index.idf(*term));
+            found.fold(0.0, f32::max).min(concept.information)
         });
-        covered.sum()
+        let covered: f32 = covered.sum();
+        covered > 0.0 && covered >= MIN_COVERAGE * concepts.information
     }
 }
 
@@ -279,7 +280,7 @@ impl Index {
         let mut scores = vec![0.0; self.entries.len()];
         let mut best = vec![0.0_f32; self.entries.len()];
         let mut touched = Vec::new();
-        for concept in &query.concepts {
+        for concept in query.concepts() {
             if let [(term, weight)] = concept.alternatives[..] {
                 self.visit_scores(term, weight, |slot, score| {
                     scores[slot as usize] += score;

@@ -33,19 +33,24 @@ impl Index {
     }
 
     /// Inverse document frequency of a term.
+    #[allow(clippy::cast_precision_loss, reason = "a logarithm needs no more digits")]
     pub(crate) fn idf(&self, term: TermId) -> f32 {
-        self.idf_of_count(self.term(term).postings.len())
+        self.idf_of_count(self.document_count(term) as f32)
     }
 
     /// Inverse document frequency of a term that no document contains.
     pub(crate) fn max_idf(&self) -> f32 {
-        self.idf_of_count(0)
+        self.idf_of_count(0.0)
+    }
+
+    /// Number of documents that contain a term.
+    pub(crate) fn document_count(&self, term: TermId) -> usize {
+        self.term(term).postings.len()
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a logarithm needs no more digits")]
-    fn idf_of_count(&self, documents: usize) -> f32 {
-        let (all, documents) = (self.len() as f32, documents as f32);
-        (1.0 + (all - documents + 0.5) / (documents + 0.5)).ln()
+    pub(crate) fn idf_of_count(&self, documents: f32) -> f32 {
+        (1.0 + (self.len() as f32 - documents + 0.5) / (documents + 0.5)).ln()
     }
 }
 

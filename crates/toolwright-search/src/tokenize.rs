@@ -156,6 +156,11 @@ fn cut(term: &str) -> &str {
     &term[..term.floor_char_boundary(MAX_TERM_BYTES)]
 }
 
+/// Runs of Chinese, Japanese and Korean characters.
+pub(crate) fn ideographic_runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character| !is_ideographic(character)).filter(|run| !run.is_empty())
+}
+
 /// Visits the characters of a run, then its pairs of adjacent characters.
 fn visit_ideographs(run: &str, visit: &mut impl FnMut(&str)) {
     let starts = || run.char_indices().map(|(at, _)| at);

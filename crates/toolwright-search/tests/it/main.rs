@@ -1,5 +1,8 @@
 //! Integration tests of the search for tools.
 
+#![allow(clippy::expect_used)]
+
+mod dictionary;
 mod properties;
 mod rank;
 mod snapshot;

@@ -56,11 +56,38 @@ fn search(query: &str) -> Vec<Hit> {
 
 #[test]
 fn queries_in_chinese_and_russian_find_functions_that_are_described_so() {
-    assert_eq!(search("天气预报")[0].id, "天气/查询天气");
-    assert_eq!(search("прогнозы погоды")[0].id, "погода/узнать_погоду");
     let index = catalog();
-    let recommended = index.recommend("请帮我查一下北京明天的天气预报", &Options::default());
-    assert_eq!(recommended[0].id, "天气/查询天气");
+    for (query, id) in [
+        ("天气预报", "天气/查询天气"),
+        ("请帮我查一下北京明天的天气预报", "天气/查询天气"),
+        ("прогнозы погоды", "погода/узнать_погоду"),
+        ("Какая погода будет завтра в городе?", "погода/узнать_погоду"),
+    ] {
+        for ranker in [Ranker::Search, Ranker::Recommend] {
+            let hits = index.rank(ranker, query, &Options::default());
+            assert_eq!(ids(&hits).first(), Some(&id), "{ranker:?} {query}");
+        }
+    }
+}
+
+#[test]
+fn every_exact_name_is_the_first_hit() {
+    let mut index = Index::new();
+    let words = ["get", "list", "file", "files", "user", "天气"];
+    let names: Vec<String> = words
+        .iter()
+        .flat_map(|first| words.iter().map(move |second| format!("{first}_{second}")))
+        .collect();
+    for name in &names {
+        index.add(function(&format!("prefab/{name}"), &names.join(" ")));
+    }
+    for name in &names {
+        for ranker in [Ranker::Search, Ranker::Recommend] {
+            let hits = index.rank(ranker, name, &Options::default());
+            assert_eq!(hits[0].name, *name, "{ranker:?}");
+            assert!(hits[0].is_exact);
+        }
+    }
 }
 
 #[test]
@@ -92,6 +119,18 @@ fn nothing_relevant_is_an_empty_answer() {
         assert!(search(query).is_empty(), "{query}");
         assert!(catalog().recommend(query, &Options::default()).is_empty(), "{query}");
     }
+    assert!(catalog().hint(&Options::default()).contains("other or fewer words"));
+}
+
+#[test]
+fn the_hint_depends_on_what_the_caller_can_see() {
+    let index = catalog();
+    let nothing = |_: &str| false;
+    let with_tag = Options::default().with_tag("no such tag");
+    assert!(index.hint(&with_tag).contains("tag"));
+    let empty = Index::new().hint(&Options::default());
+    assert_eq!(index.hint(&Options::default().with_filter(&nothing)), empty);
+    assert_eq!(index.hint(&with_tag.with_filter(&nothing)), empty);
 }
 
 #[test]
@@ -138,7 +177,7 @@ fn adjacent_words_decide_between_equal_words() {
 fn an_additional_concept_bridges_languages() {
     let index = catalog();
     let concept = Concept { alternatives: vec![("audio file".into(), 1.0)] };
-    let options = Options::default().with_concept(concept).with_weak_hits(true);
+    let options = Options::default().with_concepts([concept]).with_weak_hits(true);
     assert_eq!(index.recommend("录音", &options)[0].id, "media/play");
 }
 
