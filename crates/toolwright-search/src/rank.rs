@@ -238,16 +238,23 @@ impl<'i> Ranking<'i> {
 
     /// Takes the best `count` of some documents, the best first.
     fn take_best(&self, scored: &mut Vec<(f32, Slot)>, count: usize) -> impl Iterator<Item = Slot> {
-        let id = |slot: Slot| self.index.entries[slot as usize].as_ref().map(|entry| &entry.id);
-        let ascending = |a: &(f32, Slot), b: &(f32, Slot)| {
-            a.0.total_cmp(&b.0).then_with(|| id(b.1).cmp(&id(a.1)))
+        let mut best = if let Some(at) = scored.len().checked_sub(count) {
+            // Ids are compared only among the best, because that is slow.
+            let by_score = |a: &(f32, Slot), b: &(f32, Slot)| a.0.total_cmp(&b.0);
+            let least = scored.select_nth_unstable_by(at, by_score).1.0;
+            scored.extract_if(.., |(score, _)| *score >= least).collect()
+        } else {
+            std::mem::take(scored)
         };
-        let at = scored.len().saturating_sub(count);
-        if at > 0 {
-            scored.select_nth_unstable_by(at, ascending);
+        let id = |slot: Slot| self.index.entries[slot as usize].as_ref().map(|entry| &entry.id);
+        let descending = |a: &(f32, Slot), b: &(f32, Slot)| {
+            b.0.total_cmp(&a.0).then_with(|| id(a.1).cmp(&id(b.1)))
+        };
+        if best.len() > count {
+            best.select_nth_unstable_by(count, descending);
+            scored.extend(best.drain(count..));
         }
-        let mut best = scored.split_off(at);
-        best.sort_unstable_by(|a, b| ascending(b, a));
+        best.sort_unstable_by(descending);
         best.into_iter().map(|(_, slot)| slot)
     }
 

@@ -256,3 +256,19 @@ fn without_a_query_all_prefabs_are_listed() {
     assert_eq!(prefab_ids(&index.rank_prefabs(Ranker::Search, "", &with_tag, 1)), ["media"]);
     assert!(index.rank_prefabs(Ranker::Search, "?!", &with_tag, 1).is_empty());
 }
+
+#[test]
+fn equal_scores_are_ordered_by_id() {
+    let mut index = Index::new();
+    for number in (0..1000).rev() {
+        index.add(function(&format!("prefab/{number:04}_play"), "Plays a song"));
+    }
+    let first: Vec<String> = (0..10).map(|number| format!("prefab/{number:04}_play")).collect();
+    for ranker in [Ranker::Search, Ranker::Recommend] {
+        assert_eq!(ids(&index.rank(ranker, "play", &Options::default())), first);
+    }
+    let is_late = |id: &str| id > "prefab/0900";
+    let options = Options::default().with_filter(&is_late).with_limit(2);
+    let late = ["prefab/0900_play", "prefab/0901_play"];
+    assert_eq!(ids(&index.search("play", &options)), late);
+}
