@@ -24,7 +24,7 @@ const PART_WEIGHT: f32 = 0.3;
 const CHARACTER_WEIGHT: f32 = 0.3;
 
 /// Maximum number of Chinese words for an English one.
-const MAX_WORDS: usize = 16;
+const MAX_WORDS: usize = 32;
 
 /// Maximum number of different words of a query that are translated, in each language.
 const MAX_WORDS_OF_QUERY: usize = 128;
@@ -50,8 +50,8 @@ pub struct Dictionary {
     text: String,
     /// Sorted by the word
     entries: Vec<Entry>,
-    /// Entries by the terms of their short glosses
-    by_term: HashMap<Box<str>, Vec<u32>>,
+    /// Entries by the terms of their glosses of a single term, those with the earliest gloss first
+    by_term: HashMap<Box<str>, Box<[u32]>>,
     tokenizer: Tokenizer,
 }
 
@@ -91,19 +91,20 @@ impl Dictionary {
             }
         }
         entries.sort_by(|a, b| text[a.word.clone()].cmp(&text[b.word.clone()]));
-        entries.dedup_by(|a, b| a.word == b.word && a.glosses == b.glosses);
-        let mut by_term: HashMap<Box<str>, Vec<u32>> = HashMap::new();
         let tokenizer = Tokenizer::new();
+        let mut ranked: HashMap<Box<str>, Vec<(usize, u32)>> = HashMap::new();
         for (position, entry) in (0..).zip(&entries) {
-            for gloss in glosses(&text[entry.glosses.clone()]) {
+            for (rank, gloss) in glosses(&text[entry.glosses.clone()]).enumerate() {
                 if let [term] = &terms(&tokenizer, gloss)[..] {
-                    let words = by_term.entry(term.as_str().into()).or_default();
-                    if words.last() != Some(&position) {
-                        words.push(position);
-                    }
+                    ranked.entry(term.as_str().into()).or_default().push((rank, position));
                 }
             }
         }
+        let by_term = ranked.into_iter().map(|(term, mut words)| {
+            words.sort_unstable();
+            (term, words.into_iter().take(MAX_WORDS).map(|(_, position)| position).collect())
+        });
+        let by_term = by_term.collect();
         Ok(Dictionary { text, entries, by_term, tokenizer })
     }
 
@@ -117,7 +118,7 @@ impl Dictionary {
         let words =
             terms(&self.tokenizer, text).into_iter().filter(|term| seen.insert(term.clone()));
         for term in words.take(MAX_WORDS_OF_QUERY) {
-            let words = self.by_term.get(term.as_str()).into_iter().flatten().take(MAX_WORDS);
+            let words = self.by_term.get(term.as_str()).into_iter().flatten();
             let words =
                 words.map(|position| self.word(&self.entries[*position as usize]).to_owned());
             concepts.push(Concept { alternatives: words.map(|word| (word, 1.0)).collect() });
@@ -142,7 +143,7 @@ impl Dictionary {
                 end - start == 1 || !self.find(&run[starts[*start]..starts[end]]).is_empty()
             });
             let choice = starts.map(|start| (best[start].0 + 1, start)).min();
-            best.push(choice.unwrap_or((count, end - 1)));
+            best.extend(choice);
         }
         let mut words = Vec::new();
         let mut end = count;
