@@ -4,9 +4,12 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
+use tokio::sync::OnceCell;
 use toolwright::call::journal::SqliteJournal;
+use toolwright::catalog::runtime::Runner;
 use toolwright::handle::{self, HandleStore, MemoryHandles, SqliteHandles};
 use toolwright::store::{ExpiringStore, StoreError};
+use toolwright_core::Fault;
 
 use crate::config::{Catalog, Config, ConfigError, Env};
 use crate::key::Keys;
@@ -56,6 +59,15 @@ pub struct Live {
     pub tools: Arc<Tools>,
     /// Settings of the catalog and its prefabs
     pub catalog: Arc<Catalog>,
+    runner: OnceCell<Arc<Runner>>,
+}
+
+impl Live {
+    /// Returns what runs the functions of prefabs, with the settings of this configuration.
+    pub async fn runner(&self, prefabs: &Prefabs) -> Result<Arc<Runner>, Fault> {
+        let create = || prefabs.runner(&self.catalog, self.tools.builtins());
+        Ok(Arc::clone(self.runner.get_or_try_init(create).await?))
+    }
 }
 
 impl Gateway {
@@ -68,7 +80,7 @@ impl Gateway {
         let routes = Arc::new(routes(config, env, &Routes::default())?);
         let tools = Arc::new(Tools::new(config, telemetry.ledger())?);
         let (keys, catalog) = (Keys::new(&config.keys), Arc::clone(&config.catalog));
-        let live = Live { routes, keys, tools, catalog };
+        let live = Live { routes, keys, tools, catalog, runner: OnceCell::new() };
         telemetry.metrics().know(live.routes.names());
         let live = RwLock::new(Arc::new(live));
         let store = Arc::new(ExpiringStore::in_memory());
@@ -109,7 +121,7 @@ impl Gateway {
         let tools = Arc::new(Tools::new(config, self.telemetry.ledger())?);
         let keys = self.live().keys.renew(&config.keys, Instant::now());
         let catalog = Arc::clone(&config.catalog);
-        let live = Arc::new(Live { routes, keys, tools, catalog });
+        let live = Arc::new(Live { routes, keys, tools, catalog, runner: OnceCell::new() });
         self.telemetry.metrics().know(live.routes.names());
         self.responses.configure(config.responses);
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = live;

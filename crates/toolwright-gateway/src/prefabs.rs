@@ -3,13 +3,20 @@
 
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::OnceCell;
+use toolwright::Handler;
 use toolwright::catalog::Catalog;
 use toolwright::catalog::files::{FileLimits, Files, TABLE_FILE};
+use toolwright::catalog::runtime::http::HttpRuntime;
+use toolwright::catalog::runtime::{PrefabSettings, Runner};
 use toolwright::catalog::signing::SigningKey;
+use toolwright::transport::{AddressPolicy, HttpClient, TransportError};
 use toolwright_core::{Fault, FaultClass};
+
+use crate::config;
 
 /// Interval between two sweeps of expired files.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
@@ -40,6 +47,26 @@ impl Prefabs {
     /// Returns the catalog.
     pub async fn catalog(&self) -> Result<&Catalog, Fault> {
         self.open(&self.catalog, |data| Catalog::open(&data)).await
+    }
+
+    /// Creates what runs the functions of prefabs.
+    pub async fn runner(
+        &self,
+        settings: &config::Catalog,
+        builtins: Vec<Handler>,
+    ) -> Result<Arc<Runner>, Fault> {
+        let data = self.data.as_deref().ok_or_else(|| unavailable("there is no data folder"))?;
+        let http = http_client(settings).map_err(|error| unavailable(&error.to_string()))?;
+        let mut runner = Runner::new(data, self.files().await?.clone())
+            .with_builtins(builtins)
+            .with_http(HttpRuntime::new(http));
+        for (id, prefab) in &settings.prefabs {
+            let mut own = PrefabSettings::default();
+            own.secrets.clone_from(&prefab.secrets);
+            own.fills.clone_from(&prefab.hide);
+            runner = runner.with_prefab(id, own);
+        }
+        Ok(Arc::new(runner))
     }
 
     /// Returns the key of signatures.
@@ -74,6 +101,15 @@ impl Prefabs {
             }
         }
     }
+}
+
+/// The client of HTTP functions, which reaches public addresses and those that the operator allows.
+fn http_client(settings: &config::Catalog) -> Result<HttpClient, TransportError> {
+    let mut policy = AddressPolicy::public();
+    for entry in &settings.allow {
+        policy = policy.with_allowed(entry)?;
+    }
+    Ok(HttpClient::new("a prefab's server")?.with_policy(policy))
 }
 
 /// The fault of a store that cannot be used. The reason, which may contain paths, is in the log only.

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName};
 use toolwright::builtin::{self, Root};
 use toolwright::call::{Policy, Rule, Verdict};
 use toolwright::ledger::Ledger;
-use toolwright::{Effect, Limits, Toolbox};
+use toolwright::{Effect, Handler, Limits, Toolbox};
 use toolwright_core::{Fault, FaultClass, suggest};
 
 use crate::config::{Config, ConfigError};
@@ -90,6 +90,11 @@ impl Tools {
     /// Returns a toolbox without tools, with the policy and the ledger of the gateway's calls.
     pub fn calls(&self) -> Toolbox {
         self.calls.clone()
+    }
+
+    /// Returns the tools that run without approval, for built-in prefabs.
+    pub fn builtins(&self) -> Vec<Handler> {
+        self.runnable().filter_map(|name| self.toolbox.handler(name).cloned()).collect()
     }
 
     /// Returns the names of the tools that run without approval.

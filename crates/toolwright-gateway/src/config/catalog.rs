@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use http::Uri;
 use toolwright::catalog::Visibility;
 use toolwright::catalog::files::FileLimits;
+use toolwright::transport::AddressPolicy;
 use toolwright::{Fill, SecretString};
 
 use super::error::ConfigError;
@@ -20,6 +21,8 @@ pub struct Catalog {
     pub public_url: Option<String>,
     /// Limits of files
     pub files: FileLimits,
+    /// Addresses that HTTP functions may reach besides public ones: names, addresses, networks
+    pub allow: Vec<String>,
     /// The visibility of prefabs that do not say; `None` for public without keys, private with keys
     pub visibility: Option<Visibility>,
     /// Settings of prefabs by their ids
@@ -46,6 +49,7 @@ pub(super) fn read(mut table: Table<'_>, prefabs: Table<'_>) -> Result<Catalog, 
     let catalog = Catalog {
         public_url: table.take_some("public_url", public_url)?,
         files,
+        allow: allowed(table.take("allow_addresses"))?,
         visibility: table.take_some("visibility", visibility)?,
         prefabs: prefabs
             .entries()
@@ -94,6 +98,18 @@ fn fill(value: Value<'_>) -> Result<Fill, ConfigError> {
         (None, None, Some(caller)) => Ok(caller),
         _ => Err(one),
     }
+}
+
+fn allowed(list: Option<Value<'_>>) -> Result<Vec<String>, ConfigError> {
+    let mut allowed = Vec::new();
+    for entry in list.map(Value::elements).transpose()?.into_iter().flatten() {
+        let text = entry.words()?;
+        AddressPolicy::public()
+            .with_allowed(&text)
+            .map_err(|error| entry.error(error.to_string()))?;
+        allowed.push(text);
+    }
+    Ok(allowed)
 }
 
 fn visibility(value: &Value<'_>) -> Result<Visibility, ConfigError> {

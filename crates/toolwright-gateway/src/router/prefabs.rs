@@ -7,6 +7,7 @@ pub mod files;
 mod functions;
 mod query;
 mod refusal;
+mod run;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,6 +22,7 @@ use toolwright_core::{Json, object};
 use self::files::ClientFiles;
 use self::query::Query;
 pub(super) use self::refusal::Refusal;
+use self::run::Calls;
 use super::browser;
 use crate::config::listen::is_loopback;
 use crate::gateway::{Gateway, Live};
@@ -43,6 +45,10 @@ pub enum PrefabEndpoint {
     Function,
     /// Exchanges a key for an internal token
     ConvertToken,
+    /// Runs calls of functions
+    Run,
+    /// Runs one call of a function
+    Execute,
     /// Files of a client
     Files(files::Action),
     /// Receives the bytes of a file, for a link
@@ -77,6 +83,24 @@ pub(super) async fn answer<'p>(
             functions::details(&version, &access, &segment("function"), settings)
         }
         PrefabEndpoint::ConvertToken => convert(gateway, &live, &request).await,
+        PrefabEndpoint::Run | PrefabEndpoint::Execute => {
+            let client = match endpoint {
+                PrefabEndpoint::Run => authenticate(gateway, &live.keys, &request).await?,
+                _ => authenticate_key(&live.keys, &request)?,
+            };
+            let body = request.body.read().await?;
+            // The ledger records every call.
+            gateway.telemetry.admit().await?;
+            let access = access(&live, &client);
+            let catalog = gateway.prefabs.catalog().await?;
+            let runner = live.runner(&gateway.prefabs).await?;
+            let toolbox = live.tools.calls().with_journal(gateway.stores.saved.journal());
+            let calls = Calls { client: &client, access, catalog, runner: &runner, toolbox };
+            match parameter("id").map(percent::decode) {
+                Some(id) => calls.execute(&id, &body).await,
+                None => calls.run(&body).await,
+            }
+        }
         PrefabEndpoint::Files(action) => {
             let client = authenticate(gateway, &live.keys, &request).await?;
             let base = base_url(&live, &request)?;
@@ -98,17 +122,23 @@ async fn convert(gateway: &Gateway, live: &Live, request: &HttpRequest) -> Resul
         let message = "No API key was sent. Send a key of this gateway as `Authorization: Bearer`.";
         return Err(Refusal::unauthenticated(message));
     }
-    let client = live.keys.authenticate(&request.headers, &request.uri)?;
-    if client.carrier.is_none() {
-        browser::check_origin(&request.headers)?;
-    }
+    let client = authenticate_key(&live.keys, request)?;
     let key = gateway.prefabs.signing_key().await?;
     let expires = now_seconds() + TOKEN_LIFETIME.as_secs();
-    let token = live.keys.issue_token(&client.client, key, expires);
+    let token = live.keys.issue_token(&client, key, expires);
     Ok(fault::document(&Json::Object(object! {
         "internal_token": token,
         "expires_in": TOKEN_LIFETIME.as_secs(),
     })))
+}
+
+/// Finds the client of a request by its key.
+fn authenticate_key(keys: &Keys, request: &HttpRequest) -> Result<Arc<Client>, Refusal> {
+    let authenticated = keys.authenticate(&request.headers, &request.uri)?;
+    if authenticated.carrier.is_none() {
+        browser::check_origin(&request.headers)?;
+    }
+    Ok(authenticated.client)
 }
 
 /// Finds the client of a request by its internal token, or by its key.

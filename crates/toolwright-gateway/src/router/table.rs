@@ -169,6 +169,8 @@ pub static ROUTES: &[HttpRoute] = {
         prefab(Verb::Get, "/v1/public/prefabs/{id}/functions", PrefabEndpoint::Functions),
         prefab(Verb::Get, "/v1/public/prefabs/{id}/functions/{function}", PrefabEndpoint::Function),
         prefab(Verb::Post, "/v1/auth/convert_to_internal_token", PrefabEndpoint::ConvertToken),
+        prefab(Verb::Post, "/v1/prefabs/{id}/execute", PrefabEndpoint::Execute),
+        prefab(Verb::Post, "/v1/internal/run", PrefabEndpoint::Run),
         files(Verb::Post, "/internal/files/generate_upload_url", files::Action::GenerateUploadUrl),
         files(Verb::Post, "/internal/files/upload", files::Action::Upload),
         files(Verb::Post, "/internal/files/upload_temp", files::Action::UploadTemp),

@@ -559,6 +559,7 @@ fn settings_of_prefabs_are_checked() {
         ("[catalog]\nvisibility = \"open\"", "catalog.visibility"),
         ("[catalog]\npublic_url = \"ftp://a\"", "http or https URL"),
         ("[catalog]\npublic_url = \"/files\"", "http or https URL"),
+        ("[catalog]\nallow_addresses = [\"a b\"]", "catalog.allow_addresses[0]"),
         ("[catalog]\nmax_file = \"big\"", "a size"),
         ("[catalog]\nmax_fil = 1", "did you mean `max_file`"),
         ("[prefabs.x.secrets]\nKEY = \"sk-written-here\"", "env:NAME"),

@@ -2,6 +2,7 @@
 
 use http::{HeaderValue, StatusCode, header};
 use toolwright::catalog::files::FileError;
+use toolwright_core::schema::Violation;
 use toolwright_core::{Fault, FaultClass, Json, object};
 
 use crate::http::Reply;
@@ -54,6 +55,60 @@ impl Refusal {
             "quota_type": quota_type,
         };
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, Json::Object(detail))
+    }
+
+    /// The arguments of a call are invalid.
+    pub(super) fn invalid_arguments(
+        call: usize,
+        function: &str,
+        violations: &[Violation],
+    ) -> Refusal {
+        let errors: Vec<Json> = violations
+            .iter()
+            .map(|own| {
+                let path = own.path.as_str();
+                Json::Object(object! {"path": path, "message": own.message.as_str()})
+            })
+            .collect();
+        let first = violations.first().map(|own| match own.path.as_str() {
+            "" => format!("The object {}.", own.message),
+            path => format!("`{path}` {}.", own.message),
+        });
+        let message = format!(
+            "The arguments of `{function}` are invalid. {}",
+            first.unwrap_or_else(|| "They cannot be read.".to_owned())
+        );
+        let detail = object! {
+            "error_code": "INVALID_ARGUMENTS",
+            "message": message,
+            "call": call,
+            "errors": errors,
+        };
+        Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, Json::Object(detail))
+    }
+
+    /// A function needs a secret that is not configured.
+    pub(super) fn missing_secret(prefab: &str, secret: &str, instructions: &str) -> Refusal {
+        let detail = object! {
+            "error_code": "MISSING_SECRET",
+            "message": format!("The prefab '{prefab}' needs the secret '{secret}'."),
+            "prefab_id": prefab,
+            "secret_name": secret,
+            "instructions": instructions,
+        };
+        Refusal::new(StatusCode::BAD_REQUEST, Json::Object(detail))
+    }
+
+    /// Nothing here can run the function.
+    pub(super) fn not_runnable(message: &str) -> Refusal {
+        let detail = object! {"error_code": "NOT_RUNNABLE", "message": message};
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Json::Object(detail))
+    }
+
+    /// Sets the time after which the client may try again.
+    pub(super) fn with_retry_after(mut self, milliseconds: Option<u64>) -> Refusal {
+        self.retry_after_ms = milliseconds;
+        self
     }
 
     /// The data folder cannot be used. The reason, which may contain paths, is in the log only.

@@ -1,0 +1,399 @@
+//! Calls of functions: `/v1/internal/run` and `/v1/prefabs/{id}/execute`.
+//!
+//! Every call of a request is found and checked before the first one runs, so that a request with an
+//! unknown function or invalid arguments has no effect. A call runs in the toolbox under the name of its
+//! function: policy, hidden parameters, journal, deadline, cache and ledger are those of every call.
+
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
+use http::{HeaderValue, header};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use tokio::sync::mpsc;
+use tokio_util::sync::DropGuard;
+use toolwright::call::{CallResult, CallStatus};
+use toolwright::catalog::runtime::{EventSender, FunctionError, Runner};
+use toolwright::catalog::{Access, Catalog, Function};
+use toolwright::toolbox::CompiledTool;
+use toolwright::{Arguments, Call, Context, Session, Toolbox};
+use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
+
+use super::refusal::Refusal;
+use super::{functions, text};
+use crate::http::{Reply, ReplyBody};
+use crate::key::{Client, Full, Limit};
+use crate::proxy::fault;
+use crate::telemetry::RequestId;
+
+/// Maximum number of calls of a request.
+const MAX_CALLS: usize = 100;
+
+/// Maximum number of calls of a request that run at once.
+const CONCURRENCY: usize = 16;
+
+/// Interval of the comments in a stream while a function runs, so that proxies keep the connection.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// What the calls of a request share.
+pub(super) struct Calls<'a> {
+    pub(super) client: &'a Client,
+    pub(super) access: Access,
+    pub(super) catalog: &'a Catalog,
+    pub(super) runner: &'a Runner,
+    pub(super) toolbox: Toolbox,
+}
+
+/// A call as it was sent.
+struct RequestedCall<'a> {
+    prefab: &'a str,
+    version: Option<&'a str>,
+    function: &'a str,
+    parameters: Option<&'a Json>,
+    files: Option<&'a Json>,
+}
+
+/// A call that was checked.
+struct CheckedFunction {
+    tool: CompiledTool,
+    call: Call,
+    is_streaming: bool,
+    /// Whether its result has the member `files`
+    has_files: bool,
+}
+
+impl Calls<'_> {
+    /// Runs the calls of `/v1/internal/run`.
+    pub(super) async fn run(self, body: &[u8]) -> Result<Reply, Refusal> {
+        let document = super::json_object(body)?;
+        let calls = document.get("calls").and_then(Json::as_array);
+        let calls = calls.ok_or_else(|| Refusal::invalid("`calls` must be an array."))?;
+        if calls.len() > MAX_CALLS {
+            return Err(Refusal::invalid(format!("A request has at most {MAX_CALLS} calls.")));
+        }
+        let requested: Vec<_> = calls.iter().map(requested).collect::<Result<_, Refusal>>()?;
+        let mut checked = self.check(&requested).await?;
+        let job = RequestId::random().to_string();
+        let session = self.session(&job);
+        if let [one] = &*checked
+            && one.is_streaming
+            && let Some(one) = checked.pop()
+        {
+            return Ok(streamed(job, self.toolbox, session, one));
+        }
+        let running = checked.into_iter().map(|call| run(&self.toolbox, &session, call));
+        let results: Vec<Object> = stream::iter(running).buffered(CONCURRENCY).collect().await;
+        let is_success =
+            |result: &Object| result.get("status").and_then(Json::as_str) == Some(SUCCESS);
+        let status = match results.iter().filter(|result| is_success(result)).count() {
+            count if count == results.len() => SUCCESS,
+            0 => FAILED,
+            _ => "PARTIAL",
+        };
+        let results: Vec<Json> = results.into_iter().map(Json::Object).collect();
+        Ok(fault::document(&Json::Object(object! {
+            "job_id": job,
+            "status": status,
+            "results": results,
+        })))
+    }
+
+    /// Runs the call of `/v1/prefabs/{id}/execute`.
+    pub(super) async fn execute(self, prefab: &str, body: &[u8]) -> Result<Reply, Refusal> {
+        let document = super::json_object(body)?;
+        let function = text(&document, "function")?;
+        let requested = RequestedCall {
+            prefab,
+            version: text(&document, "version")?,
+            function: function.ok_or_else(|| Refusal::invalid("`function` is required."))?,
+            parameters: document.get("parameters"),
+            files: document.get("files"),
+        };
+        let mut checked = self.check(&[requested]).await?;
+        let job = RequestId::random().to_string();
+        let session = self.session(&job);
+        let Some(one) = checked.pop() else { return Err(Refusal::invalid("There is no call.")) };
+        if one.is_streaming {
+            return Ok(streamed(job, self.toolbox, session, one));
+        }
+        let mut reply = object! {"job_id": job};
+        for (name, value) in run(&self.toolbox, &session, one).await {
+            reply.push(name, value);
+        }
+        Ok(fault::document(&Json::Object(reply)))
+    }
+
+    fn session(&self, job: &str) -> Session {
+        Session::new(job).with_caller(self.client.caller()).with_exact_arguments()
+    }
+
+    /// Finds and checks all calls, and counts them against the client's rate.
+    async fn check(
+        &self,
+        requested: &[RequestedCall<'_>],
+    ) -> Result<Vec<CheckedFunction>, Refusal> {
+        let mut checked = Vec::new();
+        for (index, requested) in requested.iter().enumerate() {
+            let RequestedCall { prefab, version, function, .. } = *requested;
+            let version = functions::find(self.catalog, &self.access, prefab, version).await?;
+            let function = version.function(&self.access, function)?;
+            let tool = self.runner.tool(&version, function)?;
+            let arguments = arguments(requested, function)?;
+            let resolved = tool.check_arguments(&Arguments::from_json(&arguments));
+            if !resolved.errors().is_empty() || !resolved.is_understood() {
+                return Err(Refusal::invalid_arguments(
+                    index,
+                    requested.function,
+                    resolved.errors(),
+                ));
+            }
+            let name = tool.handler().tool().name.clone();
+            let call = Call::new(format!("call_{index}"), name, Arguments::from_json(&arguments));
+            let (is_streaming, has_files) = (function.streaming, !function.files.is_empty());
+            checked.push(CheckedFunction { tool, call, is_streaming, has_files });
+        }
+        let now = Instant::now();
+        for _ in requested {
+            self.client.try_admit(now).map_err(|full| Refusal::rate(self.client, full))?;
+        }
+        Ok(checked)
+    }
+}
+
+const SUCCESS: &str = "SUCCESS";
+const FAILED: &str = "FAILED";
+
+/// Reads a call.
+fn requested(call: &Json) -> Result<RequestedCall<'_>, Refusal> {
+    let Json::Object(call) = call else {
+        return Err(Refusal::invalid("Each of `calls` must be an object."));
+    };
+    let required = |name: &str| {
+        let found = text(call, name)?;
+        found.ok_or_else(|| Refusal::invalid(format!("`{name}` of a call is required.")))
+    };
+    let inputs = match call.get("inputs") {
+        None | Some(Json::Null) => None,
+        Some(Json::Object(inputs)) => Some(inputs),
+        Some(_) => return Err(Refusal::invalid("`inputs` of a call must be an object.")),
+    };
+    Ok(RequestedCall {
+        prefab: required("prefab_id")?,
+        version: text(call, "version")?,
+        function: required("function_name")?,
+        parameters: inputs.and_then(|own| own.get("parameters")),
+        files: inputs.and_then(|own| own.get("files")),
+    })
+}
+
+/// Joins parameters and files to the arguments of the function.
+fn arguments(call: &RequestedCall<'_>, function: &Function) -> Result<Json, Refusal> {
+    let mut arguments = match call.parameters {
+        None | Some(Json::Null) => Object::new(),
+        Some(Json::Object(parameters)) => parameters.clone(),
+        Some(_) => return Err(Refusal::invalid("`parameters` must be an object.")),
+    };
+    let takes_files = function.input_files().next().is_some();
+    match call.files {
+        None | Some(Json::Null) => {}
+        Some(Json::Object(files)) if takes_files => arguments.insert(FILES, files.clone()),
+        Some(Json::Object(files)) if files.is_empty() => {}
+        Some(Json::Object(_)) => {
+            let message = format!("The function `{}` takes no files.", function.name);
+            return Err(Refusal::invalid(message));
+        }
+        Some(_) => return Err(Refusal::invalid("`files` must be an object.")),
+    }
+    Ok(Json::Object(arguments))
+}
+
+/// The member of the arguments and of the result that has files.
+const FILES: &str = "files";
+
+/// Runs a call, and returns its entry of the results.
+async fn run(toolbox: &Toolbox, session: &Session, call: CheckedFunction) -> Object {
+    let status = toolbox.call_tool(session, &call.tool, &call.call).await;
+    match outcome(&status, call.has_files) {
+        Ok(output) => object! {"status": SUCCESS, "output": output},
+        Err(error) => object! {"status": FAILED, "error": error},
+    }
+}
+
+/// Returns the output of a call in the form of the interface, or its error.
+fn outcome(status: &CallStatus, has_files: bool) -> Result<Object, Object> {
+    let result = match status {
+        CallStatus::Done(result) => result,
+        CallStatus::Waiting(approval) => {
+            return Err(object! {
+                "error_code": "APPROVAL_REQUIRED",
+                "message": format!("A person must approve the call: {}", approval.reason),
+            });
+        }
+    };
+    if let Some(error) = &result.error {
+        return Err(object! {
+            "error_code": error.kind.as_str().to_uppercase(),
+            "message": error.text.as_str(),
+        });
+    }
+    let (output, files) = split_files(result, has_files);
+    Ok(object! {"status": SUCCESS, "output": output, "files": files})
+}
+
+/// Separates the return value of a function from its files.
+fn split_files(result: &CallResult, has_files: bool) -> (Json, Json) {
+    let mut value = result.value().map(std::borrow::Cow::into_owned).unwrap_or_default();
+    let files = match &mut value {
+        Json::Object(object) if has_files => object.remove(FILES),
+        _ => None,
+    };
+    (value, files.unwrap_or_else(|| Json::Object(Object::new())))
+}
+
+/// A call whose reply is a stream of events.
+struct StreamedCall {
+    /// The call, until it has ended
+    running: Option<BoxFuture<'static, CallStatus>>,
+    events: mpsc::Receiver<Json>,
+    job: String,
+    has_files: bool,
+    /// Whether `start` was sent
+    is_started: bool,
+    /// Whether `content` was sent
+    has_content: bool,
+    /// The data of the function's last event, and whether it is an error
+    last: Option<(Json, bool)>,
+    _cancel: DropGuard,
+}
+
+/// Number of events that wait for the client.
+const MAX_WAITING_EVENTS: usize = 16;
+
+/// Runs a call, and replies with server-sent events. The call is cancelled if the client disconnects.
+fn streamed(job: String, toolbox: Toolbox, session: Session, call: CheckedFunction) -> Reply {
+    let (sender, events) = mpsc::channel(MAX_WAITING_EVENTS);
+    let session = session.with_context(Context::new().with(EventSender(sender)));
+    let cancel = session.cancel.clone().drop_guard();
+    let CheckedFunction { tool, call, has_files, .. } = call;
+    let running = async move { toolbox.call_tool(&session, &tool, &call).await }.boxed();
+    let call = StreamedCall {
+        running: Some(running),
+        events,
+        job,
+        has_files,
+        is_started: false,
+        has_content: false,
+        last: None,
+        _cancel: cancel,
+    };
+    let events = stream::unfold(call, StreamedCall::next)
+        .map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text))));
+    let mut reply = Reply::new(ReplyBody::stream(StreamBody::new(events)));
+    let headers = reply.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    reply
+}
+
+impl StreamedCall {
+    /// Returns the next piece of the stream.
+    async fn next(mut self) -> Option<(String, StreamedCall)> {
+        let mut running = self.running.take()?;
+        loop {
+            let ended = tokio::select! {
+                biased;
+                Some(event) = self.events.recv() => {
+                    if let Some(text) = self.pass_on(&event) {
+                        self.running = Some(running);
+                        return Some((text, self));
+                    }
+                    continue;
+                }
+                status = &mut running => status,
+                () = tokio::time::sleep(KEEP_ALIVE) => {
+                    self.running = Some(running);
+                    return Some((": the function is running\n\n".to_owned(), self));
+                }
+            };
+            let mut text = String::new();
+            while let Ok(event) = self.events.try_recv() {
+                text += &self.pass_on(&event).unwrap_or_default();
+            }
+            text += &self.end(&ended);
+            return Some((text, self));
+        }
+    }
+
+    /// Writes an event of the function. Its last one waits for the end of the call, which may fail yet.
+    fn pass_on(&mut self, sent: &Json) -> Option<String> {
+        let kind = sent.get("type").and_then(Json::as_str).unwrap_or("content");
+        let data = sent.get("data").cloned().unwrap_or_default();
+        if matches!(kind, "done" | "error") {
+            self.last = Some((data, kind == "error"));
+            return None;
+        }
+        self.has_content |= kind == "content";
+        Some(self.start_unless(kind == "start") + &event(kind, data))
+    }
+
+    /// Writes `start`, unless it was sent or the next event is one.
+    fn start_unless(&mut self, is_start: bool) -> String {
+        let is_needed = !std::mem::replace(&mut self.is_started, true) && !is_start;
+        if is_needed {
+            event("start", object! {"job_id": self.job.as_str()})
+        } else {
+            String::new()
+        }
+    }
+
+    /// Writes the events at the end of a call.
+    fn end(&mut self, status: &CallStatus) -> String {
+        let start = self.start_unless(false);
+        let last = self.last.take();
+        let output = match (outcome(status, self.has_files), last) {
+            (Err(_), Some((data, true))) => return start + &event("error", data),
+            (Err(error), _) => return start + &event("error", error),
+            (Ok(_), Some((data, _))) if !self.has_files => return start + &event("done", data),
+            (Ok(output), _) => output,
+        };
+        let mut text = start;
+        if !self.has_content {
+            text += &event("content", output.get("output").cloned().unwrap_or_default());
+        }
+        text + &event("done", output)
+    }
+}
+
+/// Writes an event.
+fn event(kind: &str, data: impl Into<Json>) -> String {
+    let event = Json::Object(object! {"type": kind, "data": data.into()});
+    format!("data: {}\n\n", event.compact())
+}
+
+impl From<FunctionError> for Refusal {
+    fn from(error: FunctionError) -> Refusal {
+        match error {
+            FunctionError::MissingSecret { prefab, secret, instructions } => {
+                Refusal::missing_secret(&prefab, &secret, &instructions)
+            }
+            other => Refusal::not_runnable(&other.to_string()),
+        }
+    }
+}
+
+impl Refusal {
+    /// The client has used its rate.
+    fn rate(client: &Client, full: Full) -> Refusal {
+        let (rate, kind) = match full.limit {
+            Limit::Requests(rate) => (rate, "requests_per_minute"),
+            Limit::Tokens(rate) => (rate, "tokens_per_minute"),
+        };
+        let limited = client.limited(full);
+        let quota = Refusal::quota(&limited.message, kind, rate.get(), rate.get());
+        quota.with_retry_after(limited.retry_after_ms)
+    }
+}
