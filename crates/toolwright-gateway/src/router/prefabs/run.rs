@@ -85,6 +85,8 @@ impl Calls<'_> {
         {
             return Ok(streamed(job, self.toolbox, session, one));
         }
+        // A client that disconnects ends its calls.
+        let _cancel = session.cancel.clone().drop_guard();
         let running = checked.into_iter().map(|call| run(&self.toolbox, &session, call));
         let results: Vec<Object> = stream::iter(running).buffered(CONCURRENCY).collect().await;
         let is_success =
@@ -120,6 +122,7 @@ impl Calls<'_> {
         if one.is_streaming {
             return Ok(streamed(job, self.toolbox, session, one));
         }
+        let _cancel = session.cancel.clone().drop_guard();
         let mut reply = object! {"job_id": job};
         for (name, value) in run(&self.toolbox, &session, one).await {
             reply.push(name, value);
