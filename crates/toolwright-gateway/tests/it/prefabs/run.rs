@@ -26,6 +26,9 @@ const MANIFEST: &str = r#"{
     {"name": "count", "description": "Adds a line to a file",
      "parameters": [{"name": "file", "type": "string", "description": "Where", "required": true}],
      "secrets": []},
+    {"name": "wait", "description": "Writes its process id to a file and waits",
+     "parameters": [{"name": "file", "type": "string", "description": "Where", "required": true}],
+     "secrets": []},
     {"name": "needs_key", "description": "Needs a secret", "parameters": [], "secrets": ["API_KEY"]},
     {"name": "hang", "description": "Never ends", "parameters": [], "deadline": "200ms", "secrets": []},
     {"name": "tell", "description": "Tells in pieces", "parameters": [], "streaming": true, "secrets": []},
@@ -47,6 +50,7 @@ case $(field function) in
   count) echo line >> "$(field file)"; printf 'null' ;;
   needs_key) printf '{"length":%s}' "$(printf '%s' "$(field API_KEY)" | wc -c)" ;;
   hang) sleep 1000 ;;
+  wait) echo $$ > "$(field file)"; sleep 1000 ;;
   tell) echo '{"type":"content","data":"a"}'; echo '{"type":"progress","data":{"percent":50}}'
     echo '{"type":"content","data":"b"}'; echo '{"type":"done","data":{"success":true}}' ;;
   break_off) echo '{"type":"start","data":{"own":1}}'; echo '{"type":"content","data":"a"}'; exit 1 ;;
@@ -390,4 +394,20 @@ fn an_http_function_reaches_an_address_that_is_allowed() {
             assert_eq!(word(&answer, "/results/0/output/output/text"), "a");
         }
     }
+}
+
+#[test]
+fn a_client_that_disconnects_ends_its_calls() {
+    let gateway = start("");
+    let file = gateway.data().join("pid");
+    let call = call("wait", &format!(r#"{{"file": "{}"}}"#, file.display()));
+    let body = format!(r#"{{"calls": [{call}]}}"#);
+    let asking = gateway.ask("POST", "/v1/internal/run", &[], body.as_bytes());
+    let id: u32 = until("the process", || {
+        std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse().ok())
+    });
+    let process = format!("/proc/{id}/stat");
+    assert!(std::fs::exists(&process).unwrap());
+    drop(asking);
+    until("the end of the process", || (!std::fs::exists(&process).unwrap()).then_some(()));
 }
