@@ -210,7 +210,7 @@ fn hidden_parameters_come_from_the_configuration_alone() {
 }
 
 #[test]
-fn case_34_a_forbidden_function_is_not_called_by_any_name() {
+fn a_forbidden_function_is_not_called_by_any_name() {
     let config = client("alice", "tools = [\"shell-prefab/echo\"]") + &client("bob", "tools = []");
     let gateway = start(&config);
     let alice = token(&gateway, "alice");
