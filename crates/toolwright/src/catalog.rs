@@ -15,6 +15,7 @@ mod package;
 pub mod remote;
 pub mod runtime;
 mod scan;
+mod search;
 mod seed;
 pub mod signing;
 mod store;
@@ -27,6 +28,7 @@ pub use manifest::{
     SecretNeed, Visibility,
 };
 pub use package::{MANIFESTS, MAX_BYTES, MAX_FILES, Package, PackageError};
+pub use search::{FunctionHit, PrefabHit, SearchOptions};
 pub use store::{
     Catalog, CatalogError, FILE, LATEST, LookupError, PrefabSummary, PrefabVersion, PublishError,
     PublishOptions, Published,

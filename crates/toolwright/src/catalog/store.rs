@@ -23,6 +23,7 @@ use toolwright_core::Json;
 use super::access::Access;
 use super::compatibility::Compatibility;
 use super::manifest::{Manifest, Visibility};
+use super::search::{ChangedPrefab, SearchIndex};
 use super::seed;
 use crate::store::{self, StoreError};
 use error::{Abort, suggest};
@@ -55,6 +56,7 @@ struct Inner {
     reader: Mutex<Connection>,
     writer: Mutex<Connection>,
     cache: Mutex<Cache>,
+    search: SearchIndex,
 }
 
 /// Versions that were read at a revision, by id and version. The latest version is also under
@@ -86,6 +88,7 @@ impl Catalog {
             reader: Mutex::new(reader),
             writer: Mutex::new(writer),
             cache: Mutex::default(),
+            search: SearchIndex::default(),
         };
         let catalog = Catalog(Arc::new(inner));
         lock(&catalog.0.writer)
@@ -157,6 +160,32 @@ impl Catalog {
             }
             Ok(Some(found))
         })
+    }
+
+    pub(super) fn search_index(&self) -> &SearchIndex {
+        &self.0.search
+    }
+
+    /// Returns the path of the file.
+    pub(super) fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Returns the prefabs that changed after a revision, or all.
+    pub(super) fn changed_prefabs(
+        &self,
+        since: Option<u64>,
+    ) -> Result<Vec<ChangedPrefab>, CatalogError> {
+        self.read(|connection| rows::changed(connection, since.unwrap_or(0)))
+    }
+
+    /// Returns the manifest of the latest version, without keeping it in memory.
+    pub(super) fn latest_manifest(&self, id: &str) -> Result<Option<Manifest>, CatalogError> {
+        let row = self.read(|connection| match rows::latest(connection, id)? {
+            Some(version) => rows::version(connection, id, &version),
+            None => Ok(None),
+        })?;
+        Ok(row.map(|row| self.load(row)).transpose()?.map(|found| found.manifest))
     }
 
     /// Returns the digest of a version.

@@ -6,6 +6,7 @@ mod files;
 mod kill;
 mod package;
 mod run;
+mod search;
 mod store;
 
 use std::fs;

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params};
 
 use super::PrefabSummary;
 use crate::catalog::manifest::Visibility;
+use crate::catalog::search::ChangedPrefab;
 use crate::store::{Kind, Safety};
 
 /// The file. Columns that lists show come before the manifest, which may fill many pages.
@@ -163,6 +164,22 @@ pub(super) fn versions(connection: &Connection, id: &str) -> rusqlite::Result<Ve
     let sql = format!("{SUMMARY} WHERE id = ?");
     let mut statement = connection.prepare_cached(&sql)?;
     statement.query_map([id], summary)?.collect()
+}
+
+/// Returns the prefabs that changed after a revision.
+pub(super) fn changed(connection: &Connection, since: u64) -> rusqlite::Result<Vec<ChangedPrefab>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, visibility, changed, latest IS NOT NULL FROM prefab WHERE changed > ? ORDER BY id",
+    )?;
+    let read = |row: &Row<'_>| {
+        Ok(ChangedPrefab {
+            id: row.get(0)?,
+            visibility: visibility(row, 1)?,
+            changed: row.get(2)?,
+            is_deployed: row.get(3)?,
+        })
+    };
+    statement.query_map([since], read)?.collect()
 }
 
 pub(super) fn insert(change: &Transaction<'_>, new: &NewVersion<'_>) -> rusqlite::Result<()> {
