@@ -5,6 +5,7 @@ mod approvals;
 mod args;
 mod ask;
 mod call;
+mod catalog;
 mod exit;
 mod input;
 mod key;
@@ -37,6 +38,8 @@ enum Command {
     Ask(ask::Ask),
     /// Call one tool
     Call(call::Call),
+    /// Publish, find and show prefabs: packages of functions for agents
+    Catalog(catalog::Catalog),
     /// Create a key for a client of the gateway
     Key(key::Key),
     /// Read and verify the ledger of exchanges and calls
@@ -54,6 +57,7 @@ pub fn run() -> ExitCode {
         Command::Args(command) => command.run(),
         Command::Ask(command) => command.run(),
         Command::Call(command) => command.run(),
+        Command::Catalog(command) => command.run(),
         Command::Key(command) => command.run(),
         Command::Ledger(command) => command.run(),
         Command::Serve(command) => command.run(),

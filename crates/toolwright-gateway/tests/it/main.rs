@@ -5,6 +5,7 @@
 mod args;
 mod ask;
 mod call;
+mod catalog;
 mod config;
 mod endpoint;
 mod exchange;

@@ -1,0 +1,197 @@
+//! `toolwright catalog`: publishes, finds and shows prefabs.
+
+mod add;
+mod find;
+mod show;
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use toolwright::catalog::{Access, Catalog as Store, CatalogError, LookupError, PrefabVersion};
+use toolwright_core::Json;
+
+use super::exit::{self, Failure};
+use crate::terminal;
+
+/// Arguments of `catalog`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The catalog is in the gateway's data folder. A running gateway finds what is added at once.
+
+PREFAB is the id of a prefab, for its latest version, or ID@VERSION.
+
+Examples:
+  toolwright catalog add ./my-prefab
+  toolwright catalog add openapi.json --id petstore --base-url https://api.example.com
+  toolwright catalog search pdf --tag document
+  toolwright catalog recommend '提取 PDF 中的文本'
+  toolwright catalog functions file-processing-prefab@0.1.5
+  toolwright catalog details file-processing-prefab parse_file
+  toolwright catalog diff file-processing-prefab 0.1.4 0.1.5")]
+pub(crate) struct Catalog {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Arguments of every action.
+#[derive(Debug, Args)]
+struct Common {
+    /// Use this data folder
+    #[arg(long, value_name = "DIR", default_value = ".toolwright", global = true)]
+    data: PathBuf,
+    /// Write JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Publish a manifest, a folder with one, an index of prefabs, or an OpenAPI document
+    Add(add::Add),
+    /// List the prefabs
+    List,
+    /// List the versions of a prefab
+    Versions(show::Versions),
+    /// Find prefabs by keywords
+    Search(find::Search),
+    /// Find prefabs by a described need
+    Recommend(find::Recommend),
+    /// List the functions of a prefab
+    Functions(show::Functions),
+    /// Show the definition of a function
+    Details(show::Details),
+    /// Compare two versions of a prefab: are callers of the earlier one safe?
+    Diff(show::Diff),
+    /// Mark a version as deprecated
+    Deprecate(Deprecate),
+    /// Withdraw a version: it is found by its exact version only
+    Yank(Yank),
+    /// Remove a version with its files, or all versions of a prefab
+    Remove(Remove),
+}
+
+#[derive(Debug, Args)]
+struct Deprecate {
+    /// The id of the prefab
+    id: String,
+    /// The version
+    version: String,
+    /// Tell callers why, or what to use instead
+    #[arg(long, value_name = "TEXT", default_value = "deprecated")]
+    message: String,
+    /// Remove the mark
+    #[arg(long, conflicts_with = "message")]
+    undo: bool,
+}
+
+#[derive(Debug, Args)]
+struct Yank {
+    /// The id of the prefab
+    id: String,
+    /// The version
+    version: String,
+    /// Record why
+    #[arg(long, value_name = "TEXT", default_value = "withdrawn")]
+    reason: String,
+    /// Offer the version again
+    #[arg(long, conflicts_with = "reason")]
+    undo: bool,
+}
+
+#[derive(Debug, Args)]
+struct Remove {
+    /// The id of the prefab
+    id: String,
+    /// The version
+    #[arg(required_unless_present = "all")]
+    version: Option<String>,
+    /// Remove all versions
+    #[arg(long, conflicts_with = "version")]
+    all: bool,
+}
+
+impl Catalog {
+    /// Runs the action.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let Catalog { action, common } = self;
+        if let Action::Add(add) = action {
+            return add.run(&common);
+        }
+        let catalog = common.open()?;
+        match action {
+            Action::Add(_) => Ok(()),
+            Action::List => show::list(&common, &catalog),
+            Action::Versions(versions) => versions.run(&common, &catalog),
+            Action::Search(search) => search.run(&common, &catalog),
+            Action::Recommend(recommend) => recommend.run(&common, &catalog),
+            Action::Functions(functions) => functions.run(&common, &catalog),
+            Action::Details(details) => details.run(&common, &catalog),
+            Action::Diff(diff) => diff.run(&common, &catalog),
+            Action::Deprecate(Deprecate { id, version, message, undo }) => {
+                let message = (!undo).then_some(message.as_str());
+                catalog.deprecate(&id, &version, message).map_err(not_found)
+            }
+            Action::Yank(Yank { id, version, reason, undo }) => {
+                let reason = (!undo).then_some(reason.as_str());
+                catalog.yank(&id, &version, reason).map_err(not_found)
+            }
+            Action::Remove(Remove { id, version, .. }) => {
+                catalog.remove(&id, version.as_deref()).map_err(not_found)
+            }
+        }
+    }
+}
+
+impl Common {
+    fn open(&self) -> Result<Store, Failure> {
+        Store::open(&self.data).map_err(failed)
+    }
+
+    /// Writes a document as JSON, or rows as a table.
+    fn write<const N: usize>(
+        &self,
+        document: impl FnOnce() -> Json,
+        heading: [&str; N],
+        rows: &[[String; N]],
+    ) -> Result<(), Failure> {
+        if self.json {
+            return terminal::write(&document().pretty()).map_err(exit::io("stdout"));
+        }
+        terminal::table(&mut io::stdout().lock(), heading, rows).map_err(exit::io("stdout"))
+    }
+}
+
+fn failed(error: CatalogError) -> Failure {
+    Failure::failed(error.to_string())
+}
+
+fn not_found(error: LookupError) -> Failure {
+    let failure = Failure::failed(terminal::plain(&error.to_string()));
+    match error.suggestions() {
+        [] => failure,
+        names => failure.with_hint(format!("did you mean {}?", names.join(", "))),
+    }
+}
+
+/// Finds a prefab by `ID` or `ID@VERSION`.
+fn find(catalog: &Store, prefab: &str) -> Result<std::sync::Arc<PrefabVersion>, Failure> {
+    let (id, version) = match prefab.split_once('@') {
+        Some((id, version)) => (id, Some(version)),
+        None => (prefab, None),
+    };
+    catalog.version(&Access::everything(), id, version).map_err(not_found)
+}
+
+/// Returns the first line of a text, for a table.
+fn one_line(text: &str) -> String {
+    const MAX_SHOWN_CHARS: usize = 100;
+    let line = text.lines().next().unwrap_or_default();
+    let mut shown: String = line.chars().take(MAX_SHOWN_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    terminal::Escaped(&shown).to_string()
+}

@@ -1,0 +1,307 @@
+//! `toolwright catalog add`.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use toolwright::catalog::compatibility::{FunctionChange, Verdict};
+use toolwright::catalog::openapi::{self, ImportOptions, ImportReport};
+use toolwright::catalog::{
+    Compatibility, Manifest, ManifestFault, Package, PackageError, PublishError, PublishOptions,
+    Published, Visibility,
+};
+use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
+
+use super::Common;
+use crate::cli::exit::{self, Failure};
+use crate::cli::input;
+use crate::terminal;
+
+/// Number of prefabs from which an import shows its progress.
+const SHOW_PROGRESS: usize = 100;
+
+/// Arguments of `catalog add`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+FILE is one of
+  a folder with prefab.json or prefab.toml, or such a file: if its functions run as a process, the
+    files of the folder are published as well, except for those whose names begin with a dot
+  an index: a JSON array of prefabs, with or without their functions
+  an OpenAPI document (3.0, 3.1 or Swagger 2.0) in JSON: each operation becomes a function
+
+A version never changes: the same version with other content is refused, and so is a patch release
+that breaks callers. All faults of a manifest are reported at once, with their JSON Pointers.")]
+pub(super) struct Add {
+    /// Publish this
+    #[arg(value_name = "FILE")]
+    path: PathBuf,
+    /// Make this the latest version, even if it is a pre-release or an older one
+    #[arg(long)]
+    latest: bool,
+    /// Say who may see the prefab [default: as in the manifest]
+    #[arg(long)]
+    visibility: Option<Shown>,
+    /// Name the prefab of an OpenAPI document
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// Give the prefab of an OpenAPI document this version
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
+    /// Send the requests of an OpenAPI document to this address
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Shown {
+    /// Everyone, also without a key
+    Public,
+    /// Clients with a key
+    Private,
+}
+
+/// What is published, and what an import of OpenAPI reported.
+struct Source {
+    packages: Vec<Package>,
+    import: Option<ImportReport>,
+}
+
+impl Add {
+    pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
+        let refused = |problem: Refusal| problem.report(common);
+        let source = self.read().map_err(refused)?;
+        let catalog = common.open()?;
+        let visibility = self.visibility.map(|shown| match shown {
+            Shown::Public => Visibility::Public,
+            Shown::Private => Visibility::Private,
+        });
+        let options =
+            PublishOptions::default().with_latest(self.latest).with_visibility(visibility);
+        let mut progress = Progress::new(source.packages.len());
+        let counts: Vec<usize> =
+            source.packages.iter().map(|package| package.manifest().functions.len()).collect();
+        let published = catalog.publish_all(source.packages, options, |done| progress.show(done));
+        progress.end();
+        let published = published.map_err(|error| Refusal::Published(error).report(common))?;
+        let text = if common.json {
+            let mut document =
+                object! {"published": published.iter().map(document).collect::<Vec<_>>()};
+            document.insert_some("import", source.import.as_ref().map(import_document));
+            Json::Object(document).pretty()
+        } else {
+            let mut text = source.import.as_ref().map(import_lines).unwrap_or_default();
+            for (own, functions) in published.iter().zip(counts) {
+                text.push_str(&lines(own, functions));
+            }
+            text
+        };
+        terminal::write(&text).map_err(exit::io("stdout"))
+    }
+
+    /// Reads the packages.
+    fn read(&self) -> Result<Source, Refusal> {
+        let path = &self.path;
+        let is_json = path.extension().is_none_or(|extension| extension != "toml");
+        let document = (path.is_file() && is_json).then(|| input::json(Some(path)));
+        let document = document.transpose().map_err(Refusal::Failure)?;
+        let is_openapi = |document: &&Json| {
+            document.get("openapi").is_some() || document.get("swagger").is_some()
+        };
+        if let Some(document) = document.as_ref().filter(is_openapi) {
+            return self.import(document);
+        }
+        if self.id.is_some() || self.version.is_some() || self.base_url.is_some() {
+            let what = "--id, --version and --base-url are for OpenAPI documents";
+            return Err(Refusal::Failure(Failure::usage(what)));
+        }
+        let packages = match document.filter(|document| document.as_array().is_some()) {
+            Some(index) => {
+                Package::read_index(&index).map_err(|faults| Refusal::faults(path, faults))?
+            }
+            None => vec![Package::read(path).map_err(Refusal::Package)?],
+        };
+        Ok(Source { packages, import: None })
+    }
+
+    fn import(&self, document: &Json) -> Result<Source, Refusal> {
+        let mut options = ImportOptions::new();
+        options.id.clone_from(&self.id);
+        options.version.clone_from(&self.version);
+        options.base_url.clone_from(&self.base_url);
+        let failed = |what: String| {
+            Refusal::Failure(Failure::failed(format!("{}: {what}", self.path.display())))
+        };
+        let import =
+            openapi::import(document, &options).map_err(|error| failed(error.to_string()))?;
+        let manifest = Manifest::parse(&import.manifest);
+        let manifest = manifest.map_err(|faults| Refusal::faults(&self.path, faults))?;
+        Ok(Source { packages: vec![Package::new(manifest)], import: Some(import.report) })
+    }
+}
+
+/// Why nothing is published.
+enum Refusal {
+    Failure(Failure),
+    Package(PackageError),
+    Published(PublishError),
+}
+
+impl Refusal {
+    fn faults(file: &Path, faults: Vec<ManifestFault>) -> Refusal {
+        Refusal::Package(PackageError::Manifest { file: file.to_owned(), faults })
+    }
+
+    /// Writes the faults as JSON if that is wanted, and returns the failure.
+    fn report(self, common: &Common) -> Failure {
+        let (subject, faults) = match self {
+            Refusal::Failure(failure) => return failure,
+            Refusal::Package(PackageError::Manifest { file, faults }) => {
+                (file.display().to_string(), faults)
+            }
+            Refusal::Published(PublishError::Refused { id, version, faults }) => {
+                (format!("{id}@{version}"), faults)
+            }
+            Refusal::Package(error) => return Failure::failed(error.to_string()),
+            Refusal::Published(error) => {
+                if let (true, PublishError::Breaking { report, .. }) = (common.json, &error)
+                    && let Err(failure) = write_json(report.to_json())
+                {
+                    return failure;
+                }
+                return Failure::failed(error.to_string());
+            }
+        };
+        let plural = if faults.len() == 1 { "" } else { "s" };
+        let mut message =
+            format!("{subject}: {} fault{plural}; nothing is published", faults.len());
+        if common.json {
+            let fault = |fault: &ManifestFault| object! {"pointer": fault.pointer.as_str(), "problem": fault.problem.as_str()};
+            let faults: Vec<Object> = faults.iter().map(fault).collect();
+            if let Err(failure) = write_json(object! {"faults": faults}) {
+                return failure;
+            }
+        } else {
+            for fault in &faults {
+                // Writing to a string cannot fail.
+                let _written = write!(message, "\n  {}", terminal::plain(&fault.to_string()));
+            }
+        }
+        Failure::failed(message)
+    }
+}
+
+fn write_json(document: Object) -> Result<(), Failure> {
+    terminal::write(&Json::Object(document).pretty()).map_err(exit::io("stdout"))
+}
+
+/// Shows how many prefabs are prepared, on one line of a terminal.
+struct Progress {
+    total: usize,
+    is_shown: bool,
+}
+
+impl Progress {
+    fn new(total: usize) -> Progress {
+        Progress { total, is_shown: total >= SHOW_PROGRESS && io::stderr().is_terminal() }
+    }
+
+    fn show(&mut self, done: usize) {
+        if self.is_shown && (done.is_multiple_of(20) || done == self.total) {
+            // Progress that cannot be shown is no failure.
+            let _shown = write!(io::stderr().lock(), "\r{done} of {} prefabs", self.total);
+        }
+    }
+
+    fn end(&self) {
+        if self.is_shown {
+            let _shown = writeln!(io::stderr().lock());
+        }
+    }
+}
+
+fn document(published: &Published) -> Object {
+    let mut document = object! {
+        "id": published.id.as_str(),
+        "version": published.version.as_str(),
+        "digest": published.digest.as_str(),
+        "new": published.is_new,
+        "latest": published.latest.as_deref(),
+    };
+    if let Some((earlier, report)) = &published.compatibility {
+        let mut compatibility = object! {"earlier": earlier.as_str()};
+        compatibility.merge(&report.to_json());
+        document.push("compatibility", compatibility);
+    }
+    document
+}
+
+fn import_document(report: &ImportReport) -> Object {
+    let refusal = |own: &openapi::Refusal| object! {"pointer": own.pointer.as_str(), "reason": own.reason.as_str()};
+    object! {
+        "format": report.format.as_str(),
+        "operations": report.operations,
+        "functions": report.functions,
+        "refusals": report.refusals.iter().map(refusal).collect::<Vec<_>>(),
+        "shortened": report.shortened,
+    }
+}
+
+fn import_lines(report: &ImportReport) -> String {
+    let mut text = format!(
+        "OpenAPI {}: {} of {} operations are functions\n",
+        report.format, report.functions, report.operations
+    );
+    for refusal in &report.refusals {
+        // Writing to a string cannot fail.
+        let _written = writeln!(text, "  refused {}: {}", refusal.pointer, refusal.reason);
+    }
+    text
+}
+
+fn lines(published: &Published, functions: usize) -> String {
+    let Published { id, version, is_new, latest, compatibility, .. } = published;
+    let plural = if functions == 1 { "" } else { "s" };
+    let word = if *is_new { "published" } else { "already there:" };
+    let pointer = match latest {
+        Some(latest) if latest == version => "latest".to_owned(),
+        Some(latest) => format!("latest is {latest}"),
+        None => "no latest version".to_owned(),
+    };
+    let mut text = format!("{word} {id}@{version} ({functions} function{plural}, {pointer})\n");
+    if let Some((earlier, report)) = compatibility {
+        text.push_str(&compatibility_lines(earlier, report));
+    }
+    text
+}
+
+/// Describes what changed since an earlier version.
+pub(super) fn compatibility_lines(earlier: &str, report: &Compatibility) -> String {
+    let mut text = if report.is_breaking() {
+        format!("  breaks callers of {earlier}\n")
+    } else {
+        format!("  compatible with {earlier}, as far as known\n")
+    };
+    let mut line = |name: &str, what: String| {
+        // Writing to a string cannot fail.
+        let _written = writeln!(text, "  {name}: {what}");
+    };
+    for function in &report.functions {
+        match &function.change {
+            FunctionChange::Added => line(&function.name, "added".to_owned()),
+            FunctionChange::Removed => line(&function.name, "removed".to_owned()),
+            FunctionChange::Kept { input, output } => {
+                for (what, verdict) in [("arguments", input), ("return value", output)] {
+                    if *verdict != Verdict::Same {
+                        let reason = verdict.reason().map(|reason| format!(" ({reason})"));
+                        let reason = reason.unwrap_or_default();
+                        line(&function.name, format!("{what} {}{reason}", verdict.word()));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    text
+}

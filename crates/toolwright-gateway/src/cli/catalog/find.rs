@@ -1,0 +1,138 @@
+//! `toolwright catalog search` and `recommend`.
+
+use clap::Args;
+use toolwright::catalog::{Access, Catalog, FunctionHit, PrefabHit, SearchOptions};
+use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
+
+use super::{Common, failed, one_line};
+use crate::cli::exit::{self, Failure};
+use crate::terminal;
+
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// Find prefabs with these words; without them, list all
+    #[arg(default_value = "")]
+    query: Vec<String>,
+    #[command(flatten)]
+    filters: Filters,
+    /// Show at most this many prefabs
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Recommend {
+    /// Describe what is needed
+    #[arg(required = true)]
+    need: Vec<String>,
+    #[command(flatten)]
+    filters: Filters,
+    /// Show at most this many prefabs
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    top_k: usize,
+}
+
+#[derive(Debug, Args)]
+struct Filters {
+    /// Find only prefabs with this tag, or one of several
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Find only prefabs of this author
+    #[arg(long, value_name = "NAME")]
+    author: Option<String>,
+    /// Show field, term and weight of each match
+    #[arg(long)]
+    explain: bool,
+}
+
+impl Search {
+    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<(), Failure> {
+        let options = self.filters.options(self.limit);
+        let hits = catalog.search(&Access::everything(), &self.query.join(" "), &options);
+        write(common, &hits.map_err(failed)?)
+    }
+}
+
+impl Recommend {
+    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<(), Failure> {
+        let options = self.filters.options(self.top_k);
+        let hits = catalog.recommend(&Access::everything(), &self.need.join(" "), &options);
+        write(common, &hits.map_err(failed)?)
+    }
+}
+
+impl Filters {
+    fn options(&self, limit: usize) -> SearchOptions {
+        SearchOptions::default()
+            .with_tags(self.tags.iter().cloned())
+            .with_author(self.author.clone())
+            .with_limit(limit)
+            .with_explanation(self.explain)
+    }
+}
+
+fn write(common: &Common, hits: &[PrefabHit]) -> Result<(), Failure> {
+    if hits.is_empty() && !common.json {
+        let text = "nothing found; try other words, or `toolwright catalog list`";
+        return terminal::write(text).map_err(exit::io("stdout"));
+    }
+    let mut rows = Vec::new();
+    for hit in hits {
+        let manifest = &hit.prefab.manifest;
+        let prefab = format!("{}@{}", manifest.id, manifest.version);
+        if hit.functions.is_empty() {
+            rows.push([prefab, "-".to_owned(), "-".to_owned(), one_line(&manifest.description)]);
+            continue;
+        }
+        for (index, function) in hit.functions.iter().enumerate() {
+            let prefab = if index == 0 { prefab.clone() } else { String::new() };
+            let name = one_line(&function.name);
+            rows.push([
+                prefab,
+                name,
+                format!("{:.2}", function.score),
+                one_line(&function.description),
+            ]);
+            let matches = function.matches.iter().map(|found| {
+                let explained = format!("{:?} '{}' {:.2}", found.field, found.term, found.weight);
+                [String::new(), String::new(), String::new(), explained.to_lowercase()]
+            });
+            rows.extend(matches);
+        }
+    }
+    let document = || hits.iter().map(document).collect::<Vec<Object>>().into();
+    common.write(document, ["PREFAB", "FUNCTION", "SCORE", "WHAT IT DOES"], &rows)
+}
+
+fn document(hit: &PrefabHit) -> Object {
+    let manifest = &hit.prefab.manifest;
+    object! {
+        "id": manifest.id.as_str(),
+        "version": manifest.version.to_string(),
+        "name": manifest.name.as_str(),
+        "description": manifest.description.as_str(),
+        "tags": manifest.tags.clone(),
+        "author": manifest.author.as_deref(),
+        "functions": hit.functions.iter().map(function).collect::<Vec<Object>>(),
+    }
+}
+
+fn function(hit: &FunctionHit) -> Object {
+    let mut document = object! {
+        "name": hit.name.as_str(),
+        "description": hit.description.as_str(),
+        "score": f64::from(hit.score),
+    };
+    if !hit.matches.is_empty() {
+        let matches = hit.matches.iter().map(|found| {
+            Json::from(object! {
+                "field": format!("{:?}", found.field).to_lowercase(),
+                "term": found.term.as_str(),
+                "weight": f64::from(found.weight),
+            })
+        });
+        document.push("matches", Json::Array(matches.collect()));
+    }
+    document
+}
