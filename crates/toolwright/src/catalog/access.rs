@@ -72,7 +72,8 @@ impl Access {
         self.public.is_none_or(|unstated| stated().unwrap_or(unstated) == Visibility::Public)
     }
 
-    fn admits(&self, id: &str, function: &str) -> bool {
+    /// Whether the filter accepts a function.
+    pub(super) fn admits(&self, id: &str, function: &str) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter(&tool_name(id, function)))
     }
 }

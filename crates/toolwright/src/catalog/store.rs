@@ -215,20 +215,20 @@ impl Catalog {
     /// Lists the latest deployed version of each prefab that exists for a caller, by id.
     pub fn prefabs(&self, access: &Access) -> Result<Vec<PrefabSummary>, CatalogError> {
         let mut found = self.read(rows::prefabs)?;
-        found.retain(|summary| summary.is_visible(access));
+        found.retain_mut(|summary| summary.restrict(access));
         Ok(found)
     }
 
     /// Lists the versions of a prefab that exist for a caller, the newest first.
     pub fn versions(&self, access: &Access, id: &str) -> Result<Vec<PrefabSummary>, CatalogError> {
         let mut found = self.read(|connection| rows::versions(connection, id))?;
-        found.retain(|summary| summary.is_visible(access));
+        found.retain_mut(|summary| summary.restrict(access));
         found
             .sort_by_cached_key(|summary| std::cmp::Reverse(Version::parse(&summary.version).ok()));
         Ok(found)
     }
 
-    /// Compares two versions of a prefab.
+    /// Compares two versions of a prefab, as far as they exist for a caller.
     pub fn compare(
         &self,
         access: &Access,
@@ -238,7 +238,9 @@ impl Catalog {
     ) -> Result<Compatibility, LookupError> {
         let earlier = self.version(access, id, Some(earlier))?;
         let later = self.version(access, id, later)?;
-        Ok(Compatibility::compare(&earlier.manifest, &later.manifest))
+        let mut report = Compatibility::compare(&earlier.manifest, &later.manifest);
+        report.functions.retain(|function| access.allows(&later, &function.name));
+        Ok(report)
     }
 
     /// Marks a version as deprecated, with a message to its callers; none removes the mark.

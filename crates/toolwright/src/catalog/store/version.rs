@@ -77,7 +77,11 @@ impl PrefabVersion {
 }
 
 impl PrefabSummary {
-    pub(super) fn is_visible(&self, access: &Access) -> bool {
-        access.allows_prefab(self.visibility, &self.id, self.functions.iter().map(String::as_str))
+    /// Removes the functions that do not exist for a caller. Returns whether the prefab exists.
+    pub(super) fn restrict(&mut self, access: &Access) -> bool {
+        let names = self.functions.iter().map(String::as_str);
+        let exists = access.allows_prefab(self.visibility, &self.id, names);
+        self.functions.retain(|function| access.admits(&self.id, function));
+        exists
     }
 }

@@ -18,6 +18,13 @@ fn a_forbidden_function_does_not_exist() {
     assert!(found.function(&access, "stopp").unwrap_err().suggestions().is_empty());
     assert!(found.function(&access, "run").is_ok());
 
+    let summaries = catalog.prefabs(&access).unwrap();
+    assert_eq!(summaries.len(), 1);
+    assert_eq!(summaries[0].functions, ["run"]);
+    publish(&catalog, "test-prefab", "1.1.0").unwrap();
+    let report = catalog.compare(&access, "test-prefab", "1.0.0", None).unwrap();
+    assert_eq!(report.functions.iter().map(|own| &*own.name).collect::<Vec<_>>(), ["run"]);
+
     let nothing = Access::everything().with_filter(|_| false);
     assert!(catalog.prefabs(&nothing).unwrap().is_empty());
     assert!(catalog.versions(&nothing, "test-prefab").unwrap().is_empty());
