@@ -6,8 +6,8 @@ use toolwright_core::json::pointer;
 use super::manifest::ManifestFault;
 use crate::redact;
 
-/// Members that give a parameter a value.
-const VALUES: [&str; 4] = ["default", "const", "enum", "examples"];
+/// Members that give a parameter a value. Examples show the form of one, and are judged by their own form.
+const VALUES: [&str; 2] = ["default", "const"];
 
 /// Finds the credentials in a document: texts with the form of one, and values of headers and
 /// parameters whose names are those of secrets.
@@ -19,6 +19,8 @@ pub(super) fn credentials(document: &Json) -> Vec<ManifestFault> {
 
 fn visit(value: &Json, at: &str, found: &mut Vec<ManifestFault>) {
     match value {
+        // A regular expression describes credentials, and is none.
+        Json::String(_) if at.ends_with("/pattern") => {}
         Json::String(text) if redact::has_credential(text) => report(at, found),
         Json::Array(items) => {
             for (index, item) in items.iter().enumerate() {
@@ -55,14 +57,10 @@ fn report(at: &str, found: &mut Vec<ManifestFault>) {
     found.push(ManifestFault::new(at, problem));
 }
 
-/// Whether a value is or contains a text that is not a placeholder.
+/// Whether a value is a text that is not a placeholder.
 fn has_literal(value: &Json) -> bool {
-    match value {
-        Json::String(text) => {
-            let is_placeholder = text.contains(['{', '<', '$', '*', '…']) || text.contains("...");
-            text.len() >= 6 && !is_placeholder
-        }
-        Json::Array(items) => items.iter().any(has_literal),
-        _ => false,
-    }
+    value.as_str().is_some_and(|text| {
+        let is_placeholder = text.contains(['{', '<', '$', '*', '…']) || text.contains("...");
+        text.len() >= 6 && !is_placeholder
+    })
 }
