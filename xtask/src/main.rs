@@ -11,6 +11,7 @@ mod examples;
 mod features;
 mod fuzz;
 mod oauth;
+mod openapi_report;
 mod packages;
 mod recorded;
 mod release;
@@ -34,6 +35,8 @@ Usage: cargo xtask <task>
                            agent clients, run through the gateway; --quick takes those of
                            ci --full, --write puts the table into docs/clients.md
   oauth                    the OAuth client, judged by a certified authorization server
+  openapi-report [FILE…]   OpenAPI documents of public packages, or these, imported, checked in every dialect
+                           and called, with a decoder of another language on the other side
   args-report [DIR]        how many calls of a directory like fixtures/args come out right
   recorded DIR [--only DIALECT[.KIND]] [--to DIALECT] [--verbose]
                            translate a directory of recorded vendor traffic into every dialect, and
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         ["conformance", rest @ ..] => conformance::Plan::parse(rest).and_then(conformance::run),
         ["clients", rest @ ..] => clients::run(rest),
         ["oauth"] => oauth::run(),
+        ["openapi-report", rest @ ..] => openapi_report::run(rest),
         ["args-report"] => args_report::run("fixtures/args"),
         ["args-report", directory] => args_report::run(directory),
         ["recorded", rest @ ..] => {

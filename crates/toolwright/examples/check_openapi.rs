@@ -1,8 +1,9 @@
-//! Imports OpenAPI documents and calls functions of them, for `cargo xtask openapi-report`, which passes their files.
+//! Imports OpenAPI documents and calls functions of them, for `cargo xtask openapi-report`, which passes their files
+//! and starts a server that decodes requests.
 //!
 //! For each document it prints what was imported and what was refused. Every function must be valid in a manifest,
-//! its schema legal and bounded in every dialect. Then one function for each way to encode arguments is called with
-//! generated arguments, and a server that records requests must receive them. It panics at the first failure.
+//! and its schema legal and bounded in every dialect. Then one function for each way to encode arguments is called
+//! with generated arguments, which the server must find in the request. It panics at the first failure.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,95 +16,80 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use toolwright::catalog::openapi::{ImportError, ImportOptions, import};
 use toolwright::catalog::runtime::http::{
-    HttpCall, HttpRuntime, InputFile, Location, Parameter, Style,
+    Credential, HttpCall, HttpRuntime, InputFile, Location, Method, Parameter, Style,
 };
 use toolwright::catalog::{Function, Manifest};
 use toolwright::json::Object;
+use toolwright::output::Content;
 use toolwright::schema::Check;
 use toolwright::transport::{AddressPolicy, HttpClient};
 use toolwright::{Json, Request, SecretString, Tool};
 use toolwright_core::Dialect;
 use toolwright_core::dialect::Target;
 
-/// Maximum size of a tool in any dialect, as JSON.
-const MAX_TOOL_BYTES: usize = 1 << 20;
-/// Refusals and reasons that are printed.
+/// Maximum size of a schema in any dialect, as JSON.
+const MAX_SCHEMA_BYTES: usize = 1 << 20;
+/// Number of refusals that are printed.
 const PRINTED: usize = 6;
+const CONTENT: &str = "content of a file";
 
 #[tokio::main]
 async fn main() {
-    let files: Vec<String> = std::env::args().skip(1).collect();
-    let is_quiet = files.len() > 20;
-    let mut totals = BTreeMap::<String, usize>::new();
-    for file in &files {
-        let bytes = std::fs::read(file).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let address = std::env::var("TOOLWRIGHT_ECHO").expect("`cargo xtask openapi-report` sets it");
+    for file in std::env::args().skip(1) {
+        let bytes = std::fs::read(&file).unwrap_or_else(|error| panic!("{file}: {error}"));
         let document = Json::parse_bytes(&bytes).unwrap_or_else(|error| panic!("{file}: {error}"));
+        println!("{file}");
         let start = Instant::now();
-        let (address, mut requests) = echo().await;
         let mut imported = import(&document, &ImportOptions::new());
-        let needs_url = matches!(imported, Err(ImportError::BaseUrl { .. }));
         if let Err(error @ ImportError::BaseUrl { .. }) = &imported {
-            println!("{file}: {error}");
-            let options = ImportOptions::new().with_base_url("https://api.example");
-            imported = import(&document, &options);
+            println!("  {error}");
+            imported =
+                import(&document, &ImportOptions::new().with_base_url("https://api.example"));
         }
+        let took = start.elapsed().as_millis();
         let imported = match imported {
             Ok(imported) => imported,
             Err(error) => {
-                println!("{file}: {error}");
-                *totals.entry("documents refused".to_owned()).or_default() += 1;
+                println!("  {error}");
                 continue;
             }
         };
-        let (took, report) = (start.elapsed(), &imported.report);
         let manifest = Manifest::parse(&imported.manifest);
         let manifest = manifest.unwrap_or_else(|faults| panic!("{file}: {}", faults[0]));
-        let size = imported.manifest.compact().len();
+        let (report, size) = (&imported.report, imported.manifest.compact().len());
         println!(
-            "{file}: {} {} (OpenAPI {}): {} of {} operations, {} refused, {} shortened; {} KiB to {} KiB in {} ms{}",
+            "  OpenAPI {} as {} {}: {} KiB to {} KiB in {took} ms",
+            report.format,
             manifest.id,
             manifest.version,
-            report.format,
-            report.functions,
-            report.operations,
-            report.refusals.len(),
-            report.shortened,
             bytes.len() >> 10,
             size >> 10,
-            took.as_millis(),
-            if needs_url { ", with --base-url" } else { "" },
+        );
+        println!(
+            "  {} operations: {} functions, {} refused; {} with arguments that are described in part",
+            report.operations,
+            report.functions,
+            report.refusals.len(),
+            report.shortened,
         );
         for refusal in report.refusals.iter().take(PRINTED) {
             println!("  refused: {refusal}");
         }
-        for (what, count) in [
-            ("documents", 1),
-            ("operations", report.operations),
-            ("functions", report.functions),
-            ("refused", report.refusals.len()),
-            ("shortened", report.shortened),
-        ] {
-            *totals.entry(what.to_owned()).or_default() += count;
-        }
         let largest = manifest.functions.iter().map(check_dialects).max();
         println!("  largest schema in a dialect: {} bytes", largest.unwrap_or_default());
-        let options = ImportOptions::new().with_base_url(&address);
-        let local = import(&document, &options).unwrap();
+        let local = import(&document, &ImportOptions::new().with_base_url(&address)).unwrap();
         let local = Manifest::parse(&local.manifest).unwrap();
         for (kind, function) in samples(&local) {
-            let sent = call(&address, function, &mut requests).await;
-            if !is_quiet {
-                println!("  {kind}: {} {sent}", function.name);
-            }
+            call(&address, function).await;
+            println!("  called: {kind}: {}", function.name);
         }
     }
-    println!("{totals:?}");
 }
 
 /// Fits a function to every dialect. Returns the size of the largest schema.
@@ -119,38 +105,33 @@ fn check_dialects(function: &Function) -> usize {
         Check::compile(schema)
             .unwrap_or_else(|error| panic!("{} for {}: {error}", function.name, codec.dialect()));
         let size = schema.compact().len();
-        assert!(size < MAX_TOOL_BYTES, "{} for {}: {size} bytes", function.name, codec.dialect());
+        assert!(size < MAX_SCHEMA_BYTES, "{} for {}: {size} bytes", function.name, codec.dialect());
         size
     });
     sizes.max().unwrap_or_default()
 }
 
-/// A function for each way to encode arguments.
+/// A function for each way to encode arguments. Functions that need an access token are left out, since their token
+/// endpoint is not this server.
 fn samples(manifest: &Manifest) -> BTreeMap<String, &Function> {
     let mut found = BTreeMap::new();
     for function in &manifest.functions {
-        let binding = function.http.as_ref().unwrap();
-        let parameter = |own: &Parameter, place: &str| {
-            let style = own.style.map(|style| Json::from_serialize(&style).unwrap().compact());
-            let style =
-                style.map(|style| format!(" {}", style.trim_matches('"'))).unwrap_or_default();
-            let explode = own.explode.map(|own| format!(" explode={own}")).unwrap_or_default();
-            format!("{place}{style}{explode}")
-        };
-        let mut kinds: Vec<String> = Vec::new();
-        for own in &binding.parameters {
-            let place = Json::from_serialize(&own.location).unwrap().compact();
-            kinds.push(parameter(own, place.trim_matches('"')));
+        let binding = function.http.as_ref().expect("an imported function has a binding");
+        let is_oauth = |own: &Credential| matches!(own, Credential::OAuth { .. });
+        if binding.method == Method::Head || binding.security.iter().flatten().any(is_oauth) {
+            continue;
         }
+        let mut kinds: Vec<String> = Vec::new();
+        kinds.extend(binding.parameters.iter().map(describe));
         if let Some(body) = &binding.body {
-            kinds.push(match (&body.argument, &body.file) {
-                (Some(_), _) => format!("body {}", body.content_type),
-                (_, Some(_)) => format!("file {}", body.content_type),
-                _ => format!("members {}", body.content_type),
-            });
-            for own in body.properties.iter().filter(|own| own.style.is_some()) {
-                kinds.push(parameter(own, "member"));
-            }
+            let content = match (&body.argument, &body.file) {
+                (Some(_), _) => "argument",
+                (_, Some(_)) => "file",
+                _ => "members",
+            };
+            kinds.push(format!("{} {content}", body.content_type));
+            let styled = body.properties.iter().filter(|own| own.style.is_some());
+            kinds.extend(styled.map(|own| format!("{} {}", body.content_type, describe(own))));
         }
         for kind in kinds {
             found.entry(kind).or_insert(function);
@@ -159,19 +140,30 @@ fn samples(manifest: &Manifest) -> BTreeMap<String, &Function> {
     found
 }
 
-/// Calls a function with generated arguments, and compares them with what the server received.
-async fn call(
-    address: &str,
-    function: &Function,
-    requests: &mut UnboundedReceiver<(String, Vec<u8>)>,
-) -> String {
+fn describe(own: &Parameter) -> String {
+    let place = format!("{:?}", own.location).to_lowercase();
+    let style = own.style.map(|style| format!(" {style:?}")).unwrap_or_default();
+    let explode = own.explode.map(|own| format!(" explode={own}")).unwrap_or_default();
+    format!("{place}{style}{explode}")
+}
+
+/// Calls a function with generated arguments, and compares them with what the server decoded.
+async fn call(address: &str, function: &Function) {
     let binding = function.http.as_ref().unwrap();
     let schema = &function.input_schema;
     let Json::Object(mut arguments) = value(schema, schema, 0) else { panic!("{}", function.name) };
-    arguments.remove("files");
+    if binding.files().next().is_some() {
+        arguments.remove("files");
+    }
+    let file = |key: &str| InputFile {
+        key: key.to_owned(),
+        name: "a.txt".to_owned(),
+        content_type: "text/plain".to_owned(),
+        bytes: Bytes::from_static(CONTENT.as_bytes()),
+    };
     let files: Vec<InputFile> = binding.files().map(file).collect();
-    let runtime = HttpRuntime::new(client());
-    let secrets = |name: &str| Some(SecretString::from(format!("secret-{name}").as_str()));
+    let policy = AddressPolicy::public().with_allowed("127.0.0.1").unwrap();
+    let runtime = HttpRuntime::new(HttpClient::new("the API").unwrap().with_policy(policy));
     let call = HttpCall {
         base_url: address,
         headers: &[],
@@ -179,71 +171,111 @@ async fn call(
         binding: Some(binding),
         arguments: &arguments,
         files: &files,
-        secrets: &secrets,
+        secrets: &|name| Some(SecretString::from(format!("secret-{name}").as_str())),
     };
-    // A token endpoint of the document is not called.
-    let uses_oauth = binding.security.iter().flatten().any(|own| own.secrets().len() == 2);
-    if uses_oauth && !binding.to_json().compact().contains("\"basic\"") {
-        return "(needs a token)".to_owned();
-    }
-    let answer = runtime.call(call).await;
-    answer.unwrap_or_else(|error| panic!("{}: {error:?} {}", function.name, arguments.compact()));
-    let (head, body) = requests.recv().await.unwrap();
-    let line = head.lines().next().unwrap();
-    let query = line.split(' ').nth(1).unwrap().split_once('?').unwrap_or_default().1;
+    let output =
+        runtime.call(call).await.unwrap_or_else(|error| panic!("{}: {error:?}", function.name));
+    let [Content::Json(found)] = &output.content[..] else { panic!("{output:?}") };
+    let assert_found = |is_found: bool, own: &Parameter| {
+        assert!(is_found, "{}: {} of {}", function.name, own.name, found.pretty());
+    };
     for own in &binding.parameters {
-        let Some(Json::String(text)) = arguments.get(own.argument()) else { continue };
-        let is_received = match own.location {
-            Location::Path => line.contains(&percent(text)),
-            Location::Query => decoded(query).any(|pair| pair == (own.name.clone(), text.clone())),
-            Location::Header => head.to_ascii_lowercase().contains(&format!(
-                "{}: {}",
-                own.name.to_ascii_lowercase(),
-                text.to_ascii_lowercase()
-            )),
-            _ => head.contains(&percent(text)),
+        let Some(value) = arguments.get(own.argument()) else { continue };
+        let is_found = match own.location {
+            Location::Path => {
+                let segments = found.get("path").and_then(Json::as_array).unwrap();
+                segments.iter().any(|own| own.as_str().unwrap().contains(&text(value)))
+            }
+            Location::Query => has_pairs(found.get("query").unwrap(), own, value),
+            Location::Header => {
+                let name = own.name.to_ascii_lowercase();
+                let header = found.get("headers").and_then(|own| own.get(&name));
+                header.and_then(Json::as_str).is_some_and(|own| is_latin1(own, &text(value)))
+            }
+            Location::Cookie => {
+                let cookie = found.get("cookies").and_then(|cookies| cookies.get(&own.name));
+                cookie.and_then(Json::as_str) == Some(&text(value))
+            }
+            Location::Body => false,
         };
-        let is_styled = own.content_type.is_some() || own.style == Some(Style::DeepObject);
-        assert!(is_received || is_styled, "{}: {} of {head}", function.name, own.name);
+        assert_found(is_found || value.is_null() || !is_plain(value), own);
     }
-    if let Some(own) = &binding.body {
-        let text = String::from_utf8_lossy(&body).into_owned();
-        for property in own.properties.iter().filter(|own| own.file.is_none()) {
-            let Some(Json::String(sent)) = arguments.get(property.argument()) else { continue };
-            let is_form = own.content_type.contains("urlencoded");
-            let is_received = if is_form {
-                decoded(&text).any(|pair| pair.1 == *sent)
-            } else {
-                text.contains(&property.name) && text.contains(sent.as_str())
-            };
-            assert!(is_received, "{}: {} of {text}", function.name, property.name);
+    let Some(body) = &binding.body else { return };
+    let sent = found.get("body").unwrap();
+    if let Some(argument) = &body.argument {
+        let value = arguments.get(argument).unwrap();
+        let is_same = sent.get("json").is_some_and(|own| own.equals(value))
+            || sent.get("text").and_then(Json::as_str) == Some(&text(value));
+        assert!(is_same, "{}: {}", function.name, sent.pretty());
+    }
+    if body.file.is_some() {
+        assert_eq!(sent.get("text").and_then(Json::as_str), Some(CONTENT), "{}", function.name);
+    }
+    for own in &body.properties {
+        let value = arguments.get(own.argument()).cloned().unwrap_or_default();
+        let parts = sent.get("parts").and_then(Json::as_array).unwrap_or_default();
+        let mut parts =
+            parts.iter().filter(|part| part.get("name").unwrap().as_str() == Some(&own.name));
+        let is_found = if own.file.is_some() {
+            parts.any(|part| {
+                content(part) == CONTENT && part.get("filename").unwrap().as_str() == Some("a.txt")
+            })
+        } else if let Some(json) = sent.get("json") {
+            json.get(&own.name).is_some_and(|own| own.equals(&value))
+        } else if let Some(form) = sent.get("form") {
+            has_pairs(form, own, &value)
+        } else {
+            parts.any(|part| content(part) == text(&value))
+        };
+        assert_found(
+            is_found || value.is_null() || (!is_plain(&value) && sent.get("json").is_none()),
+            own,
+        );
+    }
+}
+
+/// The content of a part.
+fn content(part: &Json) -> String {
+    let bytes = BASE64_STANDARD.decode(part.get("content").unwrap().as_str().unwrap()).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Whether a value, and each item of an array that is written item by item, is among the pairs.
+fn has_pairs(pairs: &Json, own: &Parameter, value: &Json) -> bool {
+    let pairs = pairs.as_array().unwrap();
+    let has = |name: &str, value: &Json| {
+        let pair = Json::Array(vec![Json::from(name), Json::from(text(value))]);
+        pairs.contains(&pair)
+    };
+    match value {
+        Json::Array(items) if own.style == Some(Style::DeepObject) => {
+            let mut items = items.iter().enumerate().filter(|(_, item)| is_plain(item));
+            items.all(|(index, item)| has(&format!("{}[{index}]", own.name), item))
         }
+        Json::Object(members) if own.style == Some(Style::DeepObject) => {
+            let mut members =
+                members.iter().filter(|(_, value)| is_plain(value) && !value.is_null());
+            members.all(|(key, value)| has(&format!("{}[{key}]", own.name), value))
+        }
+        Json::Array(items) if own.explode != Some(false) => {
+            items.iter().all(|item| has(&own.name, item))
+        }
+        value => has(&own.name, value),
     }
-    let shown: String = String::from_utf8_lossy(&body).chars().take(60).collect();
-    format!("{} {}", line.chars().take(100).collect::<String>(), shown.replace("\r\n", " "))
 }
 
-fn percent(text: &str) -> String {
-    toolwright_core::percent::encode(text)
+/// Whether a header was received that Python decodes as Latin-1.
+fn is_latin1(received: &str, sent: &str) -> bool {
+    let bytes: Option<Vec<u8>> = received.chars().map(|own| u8::try_from(own).ok()).collect();
+    bytes.is_some_and(|bytes| bytes == sent.as_bytes())
 }
 
-fn decoded(text: &str) -> impl Iterator<Item = (String, String)> {
-    let pairs: Vec<_> = form_urlencoded::parse(text.as_bytes()).into_owned().collect();
-    pairs.into_iter()
+fn is_plain(value: &Json) -> bool {
+    !matches!(value, Json::Array(_) | Json::Object(_))
 }
 
-fn client() -> HttpClient {
-    let policy = AddressPolicy::public().with_allowed("127.0.0.1").unwrap();
-    HttpClient::new("the API").unwrap().with_policy(policy)
-}
-
-fn file(key: &str) -> InputFile {
-    InputFile {
-        key: key.to_owned(),
-        name: "a.txt".to_owned(),
-        content_type: "text/plain".to_owned(),
-        bytes: Bytes::from_static(b"content of a file"),
-    }
+fn text(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.compact(), str::to_owned)
 }
 
 /// A value of a schema: everything that is required, and optional members of the root.
@@ -288,42 +320,4 @@ fn value(schema: &Json, root: &Json, depth: usize) -> Json {
         Some("null") => Json::Null,
         _ => Json::from("ä b/c&d=e"),
     }
-}
-
-/// A server that records requests.
-async fn echo() -> (String, UnboundedReceiver<(String, Vec<u8>)>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let (sender, receiver) = unbounded_channel();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let sender = sender.clone();
-            tokio::spawn(async move {
-                let (mut bytes, mut more) = (Vec::new(), [0; 8192]);
-                loop {
-                    let count = stream.read(&mut more).await.unwrap_or(0);
-                    bytes.extend_from_slice(&more[..count]);
-                    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
-                    let Some(end) = end.map(|end| end + 4) else {
-                        if count == 0 {
-                            return;
-                        }
-                        continue;
-                    };
-                    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-                    let length = head.lines().find_map(|own| own.strip_prefix("content-length: "));
-                    let length: usize = length.map_or(0, |own| own.parse().unwrap());
-                    if bytes.len() < end + length {
-                        continue;
-                    }
-                    let body = bytes[end..end + length].to_vec();
-                    bytes.drain(..end + length);
-                    sender.send((head, body)).unwrap();
-                    let reply = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
-                    stream.write_all(reply).await.unwrap();
-                }
-            });
-        }
-    });
-    (address, receiver)
 }

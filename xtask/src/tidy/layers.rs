@@ -164,6 +164,7 @@ const CRATES: &[Layers] = &[
             "conformance",
             "recorded",
             "oauth",
+            "openapi_report",
             "clients",
             "fuzz",
             "bench",

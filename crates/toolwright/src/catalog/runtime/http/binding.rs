@@ -323,7 +323,7 @@ impl Binding {
     fn check(&self) -> Result<(), (String, String)> {
         let fault = |pointer: String, problem: &str| Err((pointer, problem.to_owned()));
         if !self.path.starts_with('/') || self.path.contains(['#', '\\']) {
-            return fault("/path".into(), "a path begins with '/' and has no fragment");
+            return fault("/path".into(), "a path must begin with '/' and cannot have a fragment");
         }
         for name in placeholders(&self.path) {
             let is_parameter = |own: &Parameter| own.location == Location::Path && own.name == name;
