@@ -162,6 +162,7 @@ pub(super) fn read(
     let http = fields.take("http").and_then(|node| {
         if runtime.is_some_and(|runtime| !matches!(runtime, Runtime::Http { .. })) {
             node.fault("only a function of an HTTP runtime has this member");
+            return None;
         }
         let binding = Binding::parse(node.value);
         binding.map_err(|error| problems.add(node.pointer + &error.pointer, error.problem)).ok()

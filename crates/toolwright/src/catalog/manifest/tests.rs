@@ -276,3 +276,43 @@ fn an_entry_of_an_index_lists_a_prefab() {
     assert_eq!((manifest.runtime, manifest.functions.len()), (Runtime::Listed, 0));
     assert_eq!(pointers(Manifest::parse(&entry)), ["/runtime", "/functions"]);
 }
+
+#[test]
+fn the_request_of_a_function_uses_what_the_manifest_declares() {
+    let faults = |http: &str| {
+        let document = format!(
+            r#"{{"id":"web-api","version":"1.0.0","name":"API","description":"An API over HTTP",
+            "secrets":[{{"name":"KEY"}}],"runtime":{{"http":{{"base_url":"https://api.example"}}}},
+            "functions":[{{"name":"f","description":"F.","parameters":[{{"name":"id","type":"string"}}],
+            "http":{http}}}]}}"#
+        );
+        match Manifest::parse(&Json::parse(&document).unwrap()) {
+            Ok(manifest) => {
+                assert!(manifest.functions[0].http.is_some());
+                Vec::new()
+            }
+            faults => pointers(faults),
+        }
+    };
+    for (http, pointer) in [
+        (
+            r#"{"method":"GET","path":"/{id}","parameters":[{"name":"id","in":"path"}],"security":[[{"type":"bearer","secret":"KEY"}]]}"#,
+            None,
+        ),
+        (r#"{"method":"GET","path":"/{id}"}"#, Some("/functions/0/http/path")),
+        (
+            r#"{"method":"GET","path":"/","parameters":[{"name":"x","in":"query"}]}"#,
+            Some("/functions/0/http"),
+        ),
+        (
+            r#"{"method":"PUT","path":"/","body":{"content_type":"image/png","file":"x"}}"#,
+            Some("/functions/0/http"),
+        ),
+        (
+            r#"{"method":"GET","path":"/","security":[[{"type":"bearer","secret":"X"}]]}"#,
+            Some("/functions/0/http/security"),
+        ),
+    ] {
+        assert_eq!(faults(http), pointer.into_iter().collect::<Vec<_>>(), "{http}");
+    }
+}
