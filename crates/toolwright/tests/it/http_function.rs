@@ -338,6 +338,10 @@ fn a_binding_is_checked_as_a_whole() {
             "/body",
         ),
         (r#"{"method":"GET","path":"/","security":[[{"type":"bearer"}]]}"#, "/security/0/0"),
+        (
+            r#"{"method":"GET","path":"/","security":[[{"type":"api_key","in":"header","name":"a b","secret":"s"}]]}"#,
+            "/security/0/0",
+        ),
     ] {
         let error = Binding::parse(&json(binding)).unwrap_err();
         assert!(error.pointer.starts_with(pointer), "{binding}: {error}");

@@ -66,7 +66,10 @@ pub(super) fn read(node: &Node<'_>) -> Option<Runtime> {
 
 fn read_http(node: Node<'_>) -> Option<Runtime> {
     let mut fields = Fields::of(node)?;
-    let base_url = fields.require("base_url").and_then(|node| url(&node));
+    let base_url = fields.require("base_url").and_then(|node| {
+        let url = url(&node)?;
+        node.some_or((!url.contains('?')).then_some(url), "a base URL cannot have a query")
+    });
     let headers = fields.take("headers").map_or(Some(Vec::new()), |node| {
         let header = |(name, node): (&str, Node<'_>)| {
             let value = node.text()?;

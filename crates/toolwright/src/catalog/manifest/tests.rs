@@ -205,6 +205,7 @@ fn a_runtime_is_exactly_one() {
         (r#"{"builtin":{"x":1}}"#, "/runtime/builtin/x"),
         (r#"{"http":{}}"#, "/runtime/http/base_url"),
         (r#"{"http":{"base_url":"https://me:pw@host"}}"#, "/runtime/http/base_url"),
+        (r#"{"http":{"base_url":"https://host/a?b=c"}}"#, "/runtime/http/base_url"),
         (r#"{"http":{"base_url":"https://h","headers":{"a b":"c"}}}"#, "/runtime/http/headers/a b"),
         (r#"{"mcp":{}}"#, "/runtime/mcp"),
         (r#"{"mcp":{"command":["a"],"url":"http://h"}}"#, "/runtime/mcp"),

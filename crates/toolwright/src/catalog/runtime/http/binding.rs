@@ -348,6 +348,23 @@ impl Binding {
                 _ => {}
             }
         }
+        for (index, set) in self.security.iter().enumerate() {
+            for (inner, credential) in set.iter().enumerate() {
+                let Credential::ApiKey { location, name, .. } = credential else { continue };
+                let is_valid = match location {
+                    Location::Query => !name.is_empty(),
+                    Location::Header => HeaderName::from_bytes(name.as_bytes())
+                        .is_ok_and(|name| !crate::transport::FRAMING.contains(&name)),
+                    Location::Cookie => is_token(name),
+                    Location::Path | Location::Body => false,
+                };
+                if !is_valid {
+                    let problem =
+                        "an API key is in a header, the query or a cookie, with a valid name";
+                    return fault(format!("/security/{index}/{inner}"), problem);
+                }
+            }
+        }
         let Some(body) = &self.body else { return Ok(()) };
         let sources = [body.argument.is_some(), body.file.is_some(), !body.properties.is_empty()];
         if sources.into_iter().filter(|has| *has).count() > 1 {
