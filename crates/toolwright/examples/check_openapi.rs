@@ -1,8 +1,8 @@
 //! Imports OpenAPI documents and calls functions of them, for `cargo xtask openapi-report`, which passes their files
 //! and starts a server that decodes requests.
 //!
-//! For each document it prints what was imported and what was refused. Every function must be valid in a manifest,
-//! and its schema legal and bounded in every dialect. Then one function for each way to encode arguments is called
+//! For each document it prints what was imported and what was refused. The manifest must be published, and the
+//! schema of every function legal and bounded in every dialect. Then one function for each way to encode arguments is called
 //! with generated arguments, which the server must find in the request. It panics at the first failure.
 
 #![allow(
@@ -23,7 +23,7 @@ use toolwright::catalog::openapi::{ImportError, ImportOptions, import};
 use toolwright::catalog::runtime::http::{
     Credential, HttpCall, HttpRuntime, InputFile, Location, Method, Parameter, Style,
 };
-use toolwright::catalog::{Function, Manifest};
+use toolwright::catalog::{Catalog, Function, Manifest, Package, PublishOptions};
 use toolwright::json::Object;
 use toolwright::output::Content;
 use toolwright::schema::Check;
@@ -41,6 +41,8 @@ const CONTENT: &str = "content of a file";
 #[tokio::main]
 async fn main() {
     let address = std::env::var("TOOLWRIGHT_ECHO").expect("`cargo xtask openapi-report` sets it");
+    let data = tempfile::tempdir().unwrap();
+    let catalog = Catalog::open(data.path()).unwrap();
     for file in std::env::args().skip(1) {
         let bytes = std::fs::read(&file).unwrap_or_else(|error| panic!("{file}: {error}"));
         let document = Json::parse_bytes(&bytes).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -62,6 +64,8 @@ async fn main() {
         };
         let manifest = Manifest::parse(&imported.manifest);
         let manifest = manifest.unwrap_or_else(|faults| panic!("{file}: {}", faults[0]));
+        let published = catalog.publish(Package::new(manifest.clone()), PublishOptions::default());
+        published.unwrap_or_else(|error| panic!("{file}: {error}"));
         let (report, size) = (&imported.report, imported.manifest.compact().len());
         println!(
             "  OpenAPI {} as {} {}: {} KiB to {} KiB in {took} ms",

@@ -39,8 +39,15 @@ fn visit(value: &Json, at: &str, found: &mut Vec<ManifestFault>) {
                     report(&below, found);
                     continue;
                 }
-                if is_property && VALUES.iter().any(|own| member.get(own).is_some_and(has_literal))
-                {
+                // Several values are a choice, and no credential.
+                let is_choice = |values: &Json| values.as_array().is_some_and(|own| own.len() > 1);
+                let has_value = |key: &&str| {
+                    let value = member.get(key);
+                    value.is_some_and(|own| {
+                        has_literal(own) && !(**key == *"enum" && is_choice(own))
+                    })
+                };
+                if is_property && VALUES.iter().any(has_value) {
                     report(&below, found);
                     continue;
                 }

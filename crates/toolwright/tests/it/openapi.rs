@@ -216,6 +216,22 @@ fn keywords_of_openapi_3_1_are_kept() {
     }
 }
 
+/// Documents show credentials as examples, and a manifest with one is not published.
+#[test]
+fn credentials_of_examples_are_left_out() {
+    let key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD";
+    let schema =
+        format!(r#"{{"type":"string","description":"Such as {key} .","example":"{key}"}}"#);
+    let schema = converted("3.0.0", &schema);
+    assert!(!schema.compact().contains("abcdefgh"), "{}", schema.pretty());
+    assert!(at(&schema, "/description").as_str().unwrap().starts_with("Such as "));
+    let body = r#"{"requestBody":{"required":true,"content":{"application/json":{"schema":{"type":"object",
+        "properties":{"password":{"type":"string","example":"hunter22","enum":["hunter22","hunter23"]}}}}}}}"#;
+    let function = function("3.0.0", body, NO_COMPONENTS);
+    let expected = r#"{"type":"string","enum":["hunter22","hunter23"]}"#;
+    assert_same(at(&function, "/input_schema/properties/password"), expected);
+}
+
 /// Case 36.
 #[test]
 fn a_recursive_document_has_legal_and_bounded_schemas_in_every_dialect() {
@@ -514,7 +530,7 @@ fn a_document_that_cannot_be_imported_says_why() {
         ),
         (
             r#""openapi":"3.0.0","servers":[{"url":"https://u:p@x.example"}]"#,
-            "the server 'https://u:p@x.example' is not an http or https URL without user name and query",
+            "the server 'https://u:[redacted]@x.example' is not an http or https URL without user name and query",
         ),
     ] {
         let document = format!("{{{head},{paths}}}");

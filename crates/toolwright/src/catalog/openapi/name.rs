@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::redact;
+
 /// Maximum length of a name of a function or argument, which every dialect accepts.
 pub(super) const MAX_NAME: usize = 64;
 
@@ -90,12 +92,14 @@ pub(super) fn semver(text: &str) -> String {
     }
 }
 
-/// Returns a text of at most so many characters.
+/// Returns a text of at most so many characters, without credentials that it shows as examples.
 pub(super) fn shorten(text: &str, most: usize) -> String {
     let text = text.trim();
-    if text.chars().nth(most).is_none() {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(most - 1).collect();
-    kept.trim_end().to_owned() + "…"
+    let kept = if text.chars().nth(most).is_none() {
+        text.to_owned()
+    } else {
+        let kept: String = text.chars().take(most - 1).collect();
+        kept.trim_end().to_owned() + "…"
+    };
+    if redact::has_credential(&kept) { redact::text(&kept) } else { kept }
 }

@@ -6,7 +6,7 @@ use toolwright_core::{Json, object};
 use super::Refusal;
 use super::document::{Document, Format, Node, Operation};
 use super::name::{self, Names, shorten};
-use super::schema::Converter;
+use super::schema::{Converter, without_example};
 use crate::catalog::runtime::http::{
     Location, Parameter, Style, check_header, is_json, placeholders,
 };
@@ -39,10 +39,11 @@ impl Arguments {
         &mut self,
         name: &str,
         place: &str,
-        schema: Json,
+        mut schema: Json,
         is_required: bool,
     ) -> String {
         let own = self.name(name, place);
+        without_example(name, &mut schema);
         if is_required {
             self.required.push(own.clone());
         }

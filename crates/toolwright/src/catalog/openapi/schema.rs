@@ -12,6 +12,7 @@ use toolwright_core::{Json, object};
 use super::Refusal;
 use super::document::{Document, Format, Node};
 use super::name::{Names, identifier, shorten};
+use crate::redact;
 
 /// Which way values go: read-only properties are not sent, write-only ones not received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -290,8 +291,11 @@ impl<'d> Converter<'d> {
         }
         let examples = node.value.get("examples").and_then(Json::as_array);
         let example = node.value.get("example").or_else(|| examples?.first());
-        let example =
-            example.filter(|own| !own.is_null() && own.compact().len() <= MAX_EXAMPLE_BYTES);
+        let is_shown = |own: &&Json| {
+            let text = own.compact();
+            !own.is_null() && text.len() <= MAX_EXAMPLE_BYTES && !redact::has_credential(&text)
+        };
+        let example = example.filter(is_shown);
         if let Some(example) = example.filter(|_| self.direction == Direction::Request) {
             out.insert("examples", vec![example.clone()]);
         }
@@ -313,7 +317,9 @@ impl<'d> Converter<'d> {
                 if self.is_omitted(&property) {
                     omitted.push(name);
                 } else {
-                    converted.insert(name.to_owned(), self.schema(&property, depth + 1)?);
+                    let mut schema = self.schema(&property, depth + 1)?;
+                    without_example(name, &mut schema);
+                    converted.insert(name.to_owned(), schema);
                 }
             }
             out.insert("properties", converted);
@@ -353,7 +359,10 @@ impl<'d> Converter<'d> {
             Kind::Count => copy(value.as_u64().is_some()),
             Kind::Flag => copy(value.as_bool() == Some(true)),
             Kind::Text if key == "pattern" && !self.limits.patterns => Ok(None),
-            Kind::Text => copy(value.as_str().is_some_and(|text| !text.is_empty())),
+            // A pattern of credentials looks like one, which no manifest may have.
+            Kind::Text => copy(
+                value.as_str().is_some_and(|own| !own.is_empty() && !redact::has_credential(own)),
+            ),
             Kind::Schema if value.as_array().is_some() => Ok(None),
             Kind::Schema => self.schema(node, depth + 1).map(Some),
             Kind::Schemas => {
@@ -371,6 +380,15 @@ impl<'d> Converter<'d> {
                 Ok((!out.is_empty()).then_some(Json::Object(out)))
             }
         }
+    }
+}
+
+/// Removes the example of a property whose name is that of a secret: it may be one.
+pub(super) fn without_example(name: &str, schema: &mut Json) {
+    if let Json::Object(schema) = schema
+        && redact::is_secret_name(name)
+    {
+        schema.remove("examples");
     }
 }
 
