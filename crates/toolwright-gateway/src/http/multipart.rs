@@ -217,10 +217,8 @@ fn head(bytes: &[u8]) -> Result<PartHead, Fault> {
             }
         }
     }
-    if !is_form_data || head.name.is_empty() {
-        return Err(malformed(
-            "A part has no header `content-disposition: form-data` with a name.",
-        ));
+    if !is_form_data {
+        return Err(malformed("A part has no header `content-disposition: form-data`."));
     }
     Ok(head)
 }
