@@ -20,7 +20,7 @@ impl Query {
 
     /// Reads a number in a range, if the parameter is present.
     pub(super) fn number(&self, name: &str, min: u64, max: u64) -> Result<Option<u64>, Refusal> {
-        let Some(text) = self.get(name) else { return Ok(None) };
+        let Some((_, text)) = self.0.iter().find(|(own, _)| own == name) else { return Ok(None) };
         match text.parse() {
             Ok(number) if (min..=max).contains(&number) => Ok(Some(number)),
             _ => {

@@ -206,6 +206,7 @@ fn an_invalid_request_names_the_parameter() {
     assert!(detail(&answer).contains("`file` is required"), "{}", answer.text());
     for (path, name) in [
         ("list?limit=0", "limit"),
+        ("list?limit=", "limit"),
         ("list?limit=1001", "limit"),
         ("list?continuation_token=x", "continuation_token"),
         ("download", "s3_url"),
