@@ -110,7 +110,7 @@ impl Gateway {
             pending_turns: Arc::clone(&self.stores.pending_turns),
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
-        let prefabs = Arc::new(Prefabs::new(config.data.clone(), config.catalog.files));
+        let prefabs = Arc::new(Prefabs::new(config.data.clone(), &config.catalog));
         Ok(Gateway { reasoning_cache, stores, responses, prefabs, ..self })
     }
 

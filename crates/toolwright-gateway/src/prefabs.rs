@@ -2,17 +2,17 @@
 //! a request needs it first, so that a gateway whose catalog is unused pays nothing for it.
 
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::OnceCell;
 use toolwright::Handler;
-use toolwright::catalog::Catalog;
 use toolwright::catalog::files::{FileLimits, Files, TABLE_FILE};
 use toolwright::catalog::runtime::http::HttpRuntime;
 use toolwright::catalog::runtime::{PrefabSettings, Runner};
 use toolwright::catalog::signing::SigningKey;
+use toolwright::catalog::{Catalog, CatalogError, Dictionary};
 use toolwright::transport::{AddressPolicy, HttpClient, TransportError};
 use toolwright_core::{Fault, FaultClass};
 
@@ -27,6 +27,8 @@ pub struct Prefabs {
     /// The data folder; without one there are no files
     data: Option<PathBuf>,
     limits: FileLimits,
+    /// The dictionary of the catalog
+    dictionary: Option<PathBuf>,
     files: OnceCell<Files>,
     catalog: OnceCell<Catalog>,
     key: OnceCell<SigningKey>,
@@ -34,8 +36,13 @@ pub struct Prefabs {
 
 impl Prefabs {
     /// Creates the state for a data folder.
-    pub fn new(data: PathBuf, limits: FileLimits) -> Prefabs {
-        Prefabs { data: Some(data), limits, ..Prefabs::default() }
+    pub fn new(data: PathBuf, catalog: &config::Catalog) -> Prefabs {
+        Prefabs {
+            data: Some(data),
+            limits: catalog.files,
+            dictionary: catalog.dictionary.clone(),
+            ..Prefabs::default()
+        }
     }
 
     /// Returns the files of tenants.
@@ -46,7 +53,15 @@ impl Prefabs {
 
     /// Returns the catalog.
     pub async fn catalog(&self) -> Result<&Catalog, Fault> {
-        self.open(&self.catalog, |data| Catalog::open(&data)).await
+        let dictionary = self.dictionary.clone();
+        let open = move |data: PathBuf| {
+            let catalog = Catalog::open(&data)?;
+            if let Some(dictionary) = dictionary {
+                add_dictionary(&catalog, &dictionary);
+            }
+            Ok::<_, CatalogError>(catalog)
+        };
+        self.open(&self.catalog, open).await
     }
 
     /// Creates what runs the functions of prefabs.
@@ -110,6 +125,16 @@ fn http_client(settings: &config::Catalog) -> Result<HttpClient, TransportError>
         policy = policy.with_allowed(entry)?;
     }
     Ok(HttpClient::new("a prefab's server")?.with_policy(policy))
+}
+
+/// Reads the dictionary of a catalog. Without it, queries find functions in their own language only.
+fn add_dictionary(catalog: &Catalog, file: &Path) {
+    let text = std::fs::read_to_string(file).map_err(|error| error.to_string());
+    let read = text.and_then(|text| Dictionary::parse(text).map_err(|error| error.to_string()));
+    match read {
+        Ok(dictionary) => catalog.set_dictionary(dictionary),
+        Err(why) => tracing::warn!("the dictionary {} cannot be used: {why}", file.display()),
+    }
 }
 
 /// The fault of a store that cannot be used. The reason, which may contain paths, is in the log only.

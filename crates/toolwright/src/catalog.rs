@@ -28,7 +28,7 @@ pub use manifest::{
     SecretNeed, Visibility,
 };
 pub use package::{MANIFESTS, MAX_BYTES, MAX_FILES, Package, PackageError};
-pub use search::{FunctionHit, PrefabHit, SearchOptions};
+pub use search::{Dictionary, DictionaryError, FunctionHit, PrefabHit, SearchOptions};
 pub use store::{
     Catalog, CatalogError, FILE, LATEST, LookupError, PrefabSummary, PrefabVersion, PublishError,
     PublishOptions, Published,

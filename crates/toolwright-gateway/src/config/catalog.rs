@@ -2,6 +2,7 @@
 //! visibility of its prefabs.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use http::Uri;
 use toolwright::catalog::Visibility;
@@ -23,6 +24,8 @@ pub struct Catalog {
     pub files: FileLimits,
     /// Addresses that HTTP functions may reach besides public ones: names, addresses, networks
     pub allow: Vec<String>,
+    /// A file in the format of CC-CEDICT, which translates queries
+    pub dictionary: Option<PathBuf>,
     /// The visibility of prefabs that do not say; `None` for public without keys, private with keys
     pub visibility: Option<Visibility>,
     /// Settings of prefabs by their ids
@@ -50,6 +53,7 @@ pub(super) fn read(mut table: Table<'_>, prefabs: Table<'_>) -> Result<Catalog, 
         public_url: table.take_some("public_url", public_url)?,
         files,
         allow: allowed(table.take("allow_addresses"))?,
+        dictionary: table.take_some("dictionary", Value::existing_file)?,
         visibility: table.take_some("visibility", visibility)?,
         prefabs: prefabs
             .entries()

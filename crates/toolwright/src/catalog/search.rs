@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use toolwright_core::Json;
+pub use toolwright_search::{Dictionary, DictionaryError};
 use toolwright_search::{Document, Index, Match, Options, Parameter, Prefab, Ranker};
 
 use super::access::Access;
@@ -73,6 +74,15 @@ impl SearchOptions {
     }
 }
 
+impl SearchOptions {
+    fn filtered<'f>(&self, filter: &'f dyn Fn(&str) -> bool) -> Options<'f> {
+        let mut filtered = Options::default().with_limit(self.limit).with_filter(filter);
+        filtered.tags.clone_from(&self.tags);
+        filtered.author.clone_from(&self.author);
+        filtered
+    }
+}
+
 /// A found prefab.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -99,10 +109,14 @@ pub struct FunctionHit {
     pub matches: Vec<Match>,
 }
 
-/// The index, and the revision of the catalog that it has.
+/// The index, and the dictionary that translates queries.
 #[derive(Default)]
-pub(super) struct SearchIndex(RwLock<State>);
+pub(super) struct SearchIndex {
+    state: RwLock<State>,
+    dictionary: OnceLock<Dictionary>,
+}
 
+/// The index, and the revision of the catalog that it has.
 #[derive(Default)]
 struct State {
     /// None before the first query
@@ -111,6 +125,16 @@ struct State {
     visibility: HashMap<String, Option<Visibility>>,
     /// Number of functions that changed since the snapshot
     unsaved: usize,
+}
+
+impl State {
+    /// Whether a caller may see a document.
+    fn allows(&self, access: &Access, id: &str) -> bool {
+        let (prefab, function) = id.split_once('/').unwrap_or((id, ""));
+        let visibility = self.visibility.get(prefab).copied().flatten();
+        let function = Some(function).filter(|function| !function.is_empty());
+        access.allows_prefab(visibility, prefab, function)
+    }
 }
 
 impl std::fmt::Debug for SearchIndex {
@@ -149,6 +173,24 @@ impl Catalog {
         self.rank(access, Ranker::Recommend, need, options)
     }
 
+    /// Sets the dictionary that translates queries, so that a need in Chinese finds functions that are
+    /// described in English, and the reverse. Clones of the catalog share it; a second one is ignored.
+    pub fn set_dictionary(&self, dictionary: Dictionary) {
+        let _second = self.search_index().dictionary.set(dictionary);
+    }
+
+    /// What to try if a search has no hits.
+    pub fn hint(
+        &self,
+        access: &Access,
+        options: &SearchOptions,
+    ) -> Result<&'static str, CatalogError> {
+        let state = self.search_state()?;
+        let filter = |id: &str| state.allows(access, id);
+        let index = state.index.as_ref();
+        Ok(index.map_or("", |index| index.hint(&options.filtered(&filter))))
+    }
+
     fn rank(
         &self,
         access: &Access,
@@ -158,15 +200,11 @@ impl Catalog {
     ) -> Result<Vec<PrefabHit>, CatalogError> {
         let state = self.search_state()?;
         let Some(index) = &state.index else { return Ok(Vec::new()) };
-        let filter = |id: &str| {
-            let (prefab, function) = id.split_once('/').unwrap_or((id, ""));
-            let visibility = state.visibility.get(prefab).copied().flatten();
-            let function = Some(function).filter(|function| !function.is_empty());
-            access.allows_prefab(visibility, prefab, function)
-        };
-        let mut filtered = Options::default().with_limit(options.limit).with_filter(&filter);
-        filtered.tags.clone_from(&options.tags);
-        filtered.author.clone_from(&options.author);
+        let filter = |id: &str| state.allows(access, id);
+        let mut filtered = options.filtered(&filter);
+        if let Some(dictionary) = self.search_index().dictionary.get() {
+            filtered.concepts = dictionary.translate(query);
+        }
         let mut hits = Vec::new();
         for hit in index.rank_prefabs(ranker, query, &filtered, options.functions) {
             // It may have been removed since the index was brought up to date.
@@ -193,7 +231,7 @@ impl Catalog {
 
     /// Brings the index up to date.
     fn search_state(&self) -> Result<RwLockReadGuard<'_, State>, CatalogError> {
-        let SearchIndex(state) = self.search_index();
+        let state = &self.search_index().state;
         let revision = self.revision()?;
         {
             let state = state.read().unwrap_or_else(PoisonError::into_inner);

@@ -4,7 +4,7 @@ use std::fs;
 
 use toolwright::Json;
 use toolwright::catalog::{
-    Access, Catalog, Manifest, Package, PublishOptions, SearchOptions, Visibility,
+    Access, Catalog, Dictionary, Manifest, Package, PublishOptions, SearchOptions, Visibility,
 };
 
 use crate::process::{self, Player};
@@ -52,6 +52,21 @@ fn a_need_in_chinese_finds_its_function() {
     let explained = SearchOptions::default().with_explanation(true);
     let hits = catalog.recommend(&all, need, &explained).unwrap();
     assert!(!hits[0].functions[0].matches.is_empty());
+}
+
+#[test]
+fn a_dictionary_translates_queries() {
+    let data = tempfile::tempdir().unwrap();
+    let catalog = Catalog::open(data.path()).unwrap();
+    catalog.publish(packages(1).remove(0), PublishOptions::default()).unwrap();
+    let (all, options) = (Access::everything(), SearchOptions::default());
+    let need = "變換格式";
+    assert!(catalog.recommend(&all, need, &options).unwrap().is_empty());
+    assert!(catalog.hint(&all, &options).unwrap().contains("other or fewer words"));
+    let entries = "變換 变换 [bian4 huan4] /to convert/\n格式 格式 [ge2 shi4] /format/\n";
+    catalog.set_dictionary(Dictionary::parse(entries).unwrap());
+    let hits = catalog.recommend(&all, need, &options).unwrap();
+    assert_eq!(hits[0].prefab.manifest.id.as_str(), "prefab-0");
 }
 
 #[test]
