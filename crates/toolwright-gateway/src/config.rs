@@ -43,7 +43,7 @@ pub use limits::Limits;
 pub use record::{Ledger, Log, LogFormat, Losses, OnFailure};
 pub use responses::Responses;
 pub use tls::Tls;
-pub use tools::Tools;
+pub use tools::{Tools, default_limits};
 pub use upstream::{Access, ProxySetting, Upstream};
 
 use crate::key::Key;

@@ -4,12 +4,9 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
-use tokio::sync::OnceCell;
 use toolwright::call::journal::SqliteJournal;
-use toolwright::catalog::runtime::Runner;
 use toolwright::handle::{self, HandleStore, MemoryHandles, SqliteHandles};
 use toolwright::store::{ExpiringStore, StoreError};
-use toolwright_core::Fault;
 
 use crate::config::{Catalog, Config, ConfigError, Env};
 use crate::key::Keys;
@@ -59,15 +56,6 @@ pub struct Live {
     pub tools: Arc<Tools>,
     /// Settings of the catalog and its prefabs
     pub catalog: Arc<Catalog>,
-    runner: OnceCell<Arc<Runner>>,
-}
-
-impl Live {
-    /// Returns what runs the functions of prefabs, with the settings of this configuration.
-    pub async fn runner(&self, prefabs: &Prefabs) -> Result<Arc<Runner>, Fault> {
-        let create = || prefabs.runner(&self.catalog, self.tools.builtins());
-        Ok(Arc::clone(self.runner.get_or_try_init(create).await?))
-    }
 }
 
 impl Gateway {
@@ -78,9 +66,10 @@ impl Gateway {
         telemetry: Telemetry,
     ) -> Result<Gateway, ConfigError> {
         let routes = Arc::new(routes(config, env, &Routes::default())?);
-        let tools = Arc::new(Tools::new(config, telemetry.ledger())?);
+        let prefabs = Arc::new(Prefabs::new(config.data.clone(), &config.catalog));
+        let tools = Arc::new(Tools::new(config, telemetry.ledger(), &prefabs)?);
         let (keys, catalog) = (Keys::new(&config.keys), Arc::clone(&config.catalog));
-        let live = Live { routes, keys, tools, catalog, runner: OnceCell::new() };
+        let live = Live { routes, keys, tools, catalog };
         telemetry.metrics().know(live.routes.names());
         let live = RwLock::new(Arc::new(live));
         let store = Arc::new(ExpiringStore::in_memory());
@@ -92,7 +81,7 @@ impl Gateway {
             handles: Arc::new(MemoryHandles::default()),
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
-        let (reasoning_cache, prefabs) = (Arc::default(), Arc::default());
+        let reasoning_cache = Arc::default();
         Ok(Gateway { live, reasoning_cache, stores, responses, prefabs, telemetry })
     }
 
@@ -110,18 +99,17 @@ impl Gateway {
             pending_turns: Arc::clone(&self.stores.pending_turns),
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
-        let prefabs = Arc::new(Prefabs::new(config.data.clone(), &config.catalog));
-        Ok(Gateway { reasoning_cache, stores, responses, prefabs, ..self })
+        Ok(Gateway { reasoning_cache, stores, responses, ..self })
     }
 
     /// Applies another configuration. Requests in flight continue with the old one, and an
     /// unchanged upstream keeps its connections.
     pub fn reload(&self, config: &Config, env: Env<'_>) -> Result<(), ConfigError> {
         let routes = Arc::new(routes(config, env, &self.live().routes)?);
-        let tools = Arc::new(Tools::new(config, self.telemetry.ledger())?);
+        let tools = Arc::new(Tools::new(config, self.telemetry.ledger(), &self.prefabs)?);
         let keys = self.live().keys.renew(&config.keys, Instant::now());
         let catalog = Arc::clone(&config.catalog);
-        let live = Arc::new(Live { routes, keys, tools, catalog, runner: OnceCell::new() });
+        let live = Arc::new(Live { routes, keys, tools, catalog });
         self.telemetry.metrics().know(live.routes.names());
         self.responses.configure(config.responses);
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = live;

@@ -12,11 +12,15 @@ use toolwright::catalog::files::{FileLimits, Files, TABLE_FILE};
 use toolwright::catalog::runtime::http::HttpRuntime;
 use toolwright::catalog::runtime::{PrefabSettings, Runner};
 use toolwright::catalog::signing::SigningKey;
+use toolwright::catalog::tools::LocalCatalog;
 use toolwright::catalog::{Catalog, CatalogError, Dictionary};
 use toolwright::transport::{AddressPolicy, HttpClient, TransportError};
 use toolwright_core::{Fault, FaultClass};
 
 use crate::config;
+
+/// The path that the keys of files follow.
+pub const FILE_CONTENT: &str = "/internal/files/content/";
 
 /// Interval between two sweeps of expired files.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
@@ -64,26 +68,6 @@ impl Prefabs {
         self.open(&self.catalog, open).await
     }
 
-    /// Creates what runs the functions of prefabs.
-    pub async fn runner(
-        &self,
-        settings: &config::Catalog,
-        builtins: Vec<Handler>,
-    ) -> Result<Arc<Runner>, Fault> {
-        let data = self.data.as_deref().ok_or_else(|| unavailable("there is no data folder"))?;
-        let http = http_client(settings).map_err(|error| unavailable(&error.to_string()))?;
-        let mut runner = Runner::new(data, self.files().await?.clone())
-            .with_builtins(builtins)
-            .with_http(HttpRuntime::new(http));
-        for (id, prefab) in &settings.prefabs {
-            let mut own = PrefabSettings::default();
-            own.secrets.clone_from(&prefab.secrets);
-            own.fills.clone_from(&prefab.hide);
-            runner = runner.with_prefab(id, own);
-        }
-        Ok(Arc::new(runner))
-    }
-
     /// Returns the key of signatures.
     pub async fn signing_key(&self) -> Result<&SigningKey, Fault> {
         self.open(&self.key, |data| SigningKey::open(&data)).await
@@ -115,6 +99,54 @@ impl Prefabs {
                 tracing::warn!("expired files cannot be removed: {error}");
             }
         }
+    }
+}
+
+/// The functions of prefabs, with the settings of one configuration.
+#[derive(Default)]
+pub struct Functions {
+    prefabs: Arc<Prefabs>,
+    settings: Arc<config::Catalog>,
+    /// The built-in functions that run without approval
+    builtins: Vec<Handler>,
+    runner: OnceCell<Arc<Runner>>,
+}
+
+impl Functions {
+    /// Creates the functions of a configuration.
+    pub fn new(
+        prefabs: Arc<Prefabs>,
+        settings: Arc<config::Catalog>,
+        builtins: Vec<Handler>,
+    ) -> Functions {
+        Functions { prefabs, settings, builtins, runner: OnceCell::new() }
+    }
+
+    /// Returns the catalog and what runs its functions.
+    pub async fn open(&self) -> Result<LocalCatalog, Fault> {
+        let catalog = self.prefabs.catalog().await?.clone();
+        Ok(LocalCatalog { catalog, runner: self.runner().await? })
+    }
+
+    /// Returns what runs the functions of prefabs.
+    pub async fn runner(&self) -> Result<Arc<Runner>, Fault> {
+        Ok(Arc::clone(self.runner.get_or_try_init(|| self.create()).await?))
+    }
+
+    async fn create(&self) -> Result<Arc<Runner>, Fault> {
+        let data = self.prefabs.data.as_deref();
+        let data = data.ok_or_else(|| unavailable("there is no data folder"))?;
+        let http = http_client(&self.settings).map_err(|error| unavailable(&error.to_string()))?;
+        let mut runner = Runner::new(data, self.prefabs.files().await?.clone())
+            .with_builtins(self.builtins.iter().cloned())
+            .with_http(HttpRuntime::new(http));
+        for (id, prefab) in &self.settings.prefabs {
+            let mut own = PrefabSettings::default();
+            own.secrets.clone_from(&prefab.secrets);
+            own.fills.clone_from(&prefab.hide);
+            runner = runner.with_prefab(id, own);
+        }
+        Ok(Arc::new(runner))
     }
 }
 

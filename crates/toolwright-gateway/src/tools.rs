@@ -9,12 +9,15 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName};
 use toolwright::builtin::{self, Root};
 use toolwright::call::{Policy, Rule, Verdict};
+use toolwright::catalog::Access;
+use toolwright::catalog::tools::{self, CatalogTools};
 use toolwright::ledger::Ledger;
-use toolwright::{Effect, Handler, Limits, Toolbox};
+use toolwright::{Effect, Handler, Limits, ToolError, Toolbox};
 use toolwright_core::{Fault, FaultClass, suggest};
 
-use crate::config::{Config, ConfigError};
+use crate::config::{self, Config, ConfigError};
 use crate::key::Client;
+use crate::prefabs::{FILE_CONTENT, Functions, Prefabs};
 
 /// The header that names the tools, separated by commas; `*` means all that may run.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
@@ -22,14 +25,21 @@ pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
 /// Why a tool with effects needs approval.
 const GUARDED: &str = "It changes something.";
 
+/// The name that selects all tools of the catalog.
+pub const CATALOG: &str = "catalog";
+
 /// The tools of a gateway.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Tools {
     toolbox: Toolbox,
+    /// The names of the built-in tools
+    builtins: Vec<String>,
     /// Tools with effects that the configuration does not allow
     guarded: BTreeSet<String>,
     /// Runs functions of prefabs: policy and ledger, without tools
     calls: Toolbox,
+    /// The functions of prefabs
+    functions: Arc<Functions>,
     /// The tools of model aliases
     aliases: BTreeMap<String, Vec<String>>,
     /// Limits of a run
@@ -38,30 +48,42 @@ pub struct Tools {
 
 impl Tools {
     /// Creates the tools of a configuration, with the ledger that records their calls.
-    pub fn new(config: &Config, ledger: Arc<dyn Ledger>) -> Result<Tools, ConfigError> {
-        let Some(tools) = &config.tools else {
-            let calls = Toolbox::default().with_ledger(ledger);
-            return Ok(Tools { calls, ..Tools::default() });
-        };
+    pub fn new(
+        config: &Config,
+        ledger: Arc<dyn Ledger>,
+        prefabs: &Arc<Prefabs>,
+    ) -> Result<Tools, ConfigError> {
         let refused = |what: String| ConfigError::new("tools", what);
-        let root = Root::open(&tools.root)
-            .map_err(|error| refused(format!("{}: {error}", tools.root.display())))?;
-        let handlers = builtin::handlers(root);
-        let effects = handlers.iter().filter(|own| own.settings().effect != Effect::None);
-        let effects = effects.map(|handler| handler.tool().name.clone());
-        let guarded: BTreeSet<String> = effects.filter(|own| !tools.allow.contains(own)).collect();
+        let (mut handlers, mut allow, mut limits) = (Vec::new(), &[][..], config::default_limits());
+        if let Some(tools) = &config.tools {
+            let root = Root::open(&tools.root)
+                .map_err(|error| refused(format!("{}: {error}", tools.root.display())))?;
+            handlers = builtin::handlers(root);
+            (allow, limits) = (&tools.allow, tools.limits);
+        }
+        let name = |handler: &Handler| handler.tool().name.clone();
+        let (builtins, guarded): (Vec<String>, BTreeSet<String>) = {
+            let effects = handlers.iter().filter(|own| own.settings().effect != Effect::None);
+            let guarded = effects.map(name).filter(|own| !allow.contains(own)).collect();
+            (handlers.iter().map(name).collect(), guarded)
+        };
         let mut policy = Policy::default();
         if !guarded.is_empty() {
             let names = guarded.iter().map(String::as_str);
             policy =
                 policy.with_rule(Rule::new(Verdict::Ask).with_tools(names).with_reason(GUARDED));
         }
+        let runnable = handlers.iter().filter(|own| !guarded.contains(&own.tool().name)).cloned();
+        let settings = Arc::clone(&config.catalog);
+        let functions = Functions::new(Arc::clone(prefabs), settings, runnable.collect());
+        let functions = Arc::new(functions);
+        handlers.extend(catalog_tools(&functions, config).handlers());
         let toolbox = Toolbox::new(handlers).map_err(|error| refused(error.to_string()))?;
         let toolbox = toolbox.with_policy(policy).with_ledger(ledger);
         let calls = toolbox.only([]);
         let aliases = config.models.iter().filter(|(_, alias)| !alias.tools.is_empty());
         let aliases = aliases.map(|(name, alias)| (name.clone(), alias.tools.clone())).collect();
-        Ok(Tools { toolbox, guarded, calls, aliases, limits: tools.limits })
+        Ok(Tools { toolbox, builtins, guarded, calls, functions, aliases, limits })
     }
 
     /// Returns the toolbox for a request, if it selects tools.
@@ -79,7 +101,8 @@ impl Tools {
             None => match self.aliases.get(model) {
                 // The operator configured them for all clients that may use them.
                 Some(names) => {
-                    names.iter().map(String::as_str).filter(|own| client.may_call(own)).collect()
+                    let names = names.iter().flat_map(|name| expand(name));
+                    names.filter(|own| client.may_call(own)).collect()
                 }
                 None => return Ok(None),
             },
@@ -92,14 +115,23 @@ impl Tools {
         self.calls.clone()
     }
 
-    /// Returns the tools that run without approval, for built-in prefabs.
-    pub fn builtins(&self) -> Vec<Handler> {
-        self.runnable().filter_map(|name| self.toolbox.handler(name).cloned()).collect()
+    /// Returns the functions of prefabs.
+    pub fn functions(&self) -> &Functions {
+        &self.functions
+    }
+
+    /// Returns what a client may see of the catalog: what it may call.
+    pub fn access(&self, client: &Arc<Client>) -> Access {
+        let (client, toolbox) = (Arc::clone(client), self.calls());
+        let caller = client.caller();
+        Access::everything()
+            .with_filter(move |name| client.may_call(name) && toolbox.may_call(name, &caller))
     }
 
     /// Returns the names of the tools that run without approval.
     pub fn runnable(&self) -> impl Iterator<Item = &str> {
-        self.toolbox.names().filter(|own| !self.guarded.contains(*own))
+        let names = self.builtins.iter().map(String::as_str);
+        names.filter(|own| !self.guarded.contains(*own))
     }
 
     /// Returns the tools that a header names.
@@ -108,6 +140,10 @@ impl Tools {
         for name in said.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             if name == "*" {
                 names.extend(self.runnable().filter(|own| client.may_call(own)));
+                continue;
+            }
+            if name == CATALOG {
+                names.extend(tools::NAMES.into_iter().filter(|own| client.may_call(own)));
                 continue;
             }
             if self.toolbox.handler(name).is_none() {
@@ -122,14 +158,35 @@ impl Tools {
     }
 
     fn unknown(&self, name: &str) -> Fault {
-        if self.toolbox.names().next().is_none() {
-            let why = "The gateway has no tools: its operator adds them with the table `[tools]`.";
+        if self.builtins.is_empty() {
+            let why = "The gateway has only the tools of its catalog (`catalog`): its operator adds \
+                       others with the table `[tools]`.";
             return unknown(name, why);
         }
         let names: Vec<&str> = self.toolbox.names().collect();
         let suggestion = suggest(name, names.iter().copied());
         let hint = suggestion.map(|own| format!("Did you mean `{own}`?"));
         unknown(name, &hint.unwrap_or_else(|| format!("There are: {}.", names.join(", "))))
+    }
+}
+
+/// The tools that a name stands for.
+fn expand(name: &str) -> Vec<&str> {
+    if name == CATALOG { tools::NAMES.to_vec() } else { vec![name] }
+}
+
+/// The tools of the catalog, which is opened by the first call.
+fn catalog_tools(functions: &Arc<Functions>, config: &Config) -> CatalogTools {
+    let functions = Arc::clone(functions);
+    let tools = CatalogTools::opened_by(move || {
+        let functions = Arc::clone(&functions);
+        Box::pin(async move {
+            functions.open().await.map_err(|fault| ToolError::new(fault.message).retryable())
+        })
+    });
+    match &config.catalog.public_url {
+        Some(url) => tools.with_files_url(format!("{url}{FILE_CONTENT}")),
+        None => tools,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `toolwright catalog`: publishes, finds and shows prefabs.
 
 mod add;
+mod call;
 mod find;
 mod show;
 
@@ -28,6 +29,7 @@ Examples:
   toolwright catalog recommend '提取 PDF 中的文本'
   toolwright catalog functions file-processing-prefab@0.1.5
   toolwright catalog details file-processing-prefab parse_file
+  toolwright catalog call file-processing-prefab parse_file --file input=report.pdf
   toolwright catalog diff file-processing-prefab 0.1.4 0.1.5")]
 pub(crate) struct Catalog {
     #[command(subcommand)]
@@ -63,6 +65,8 @@ enum Action {
     Functions(show::Functions),
     /// Show the definition of a function
     Details(show::Details),
+    /// Call a function
+    Call(call::Call),
     /// Compare two versions of a prefab: are callers of the earlier one safe?
     Diff(show::Diff),
     /// Mark a version as deprecated
@@ -117,12 +121,14 @@ impl Catalog {
     /// Runs the action.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Catalog { action, common } = self;
-        if let Action::Add(add) = action {
-            return add.run(&common);
-        }
+        let action = match action {
+            Action::Add(add) => return add.run(&common),
+            Action::Call(call) => return call.run(&common),
+            other => other,
+        };
         let catalog = common.open()?;
         match action {
-            Action::Add(_) => Ok(()),
+            Action::Add(_) | Action::Call(_) => Ok(()),
             Action::List => show::list(&common, &catalog),
             Action::Versions(versions) => versions.run(&common, &catalog),
             Action::Search(search) => search.run(&common, &catalog),

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use toolwright::catalog::tools;
 use toolwright::upstream::providers;
 
 use super::error::ConfigError;
 use super::upstream::{OFFLINE, Upstream};
 use super::value::Value;
+
+/// The name of all tools of the catalog.
+const CATALOG: &str = "catalog";
 
 /// The names that can be referred to.
 pub(super) struct Names<'n> {
@@ -37,6 +41,9 @@ impl<'n> Names<'n> {
 
     /// Refuses the name of an unknown tool.
     pub(super) fn check_tool(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
+        if name == CATALOG || tools::NAMES.contains(&name) {
+            return Ok(());
+        }
         let Some(tools) = &self.tools else {
             let hint = "add the table [tools] with the folder that they work in: root = \".\"";
             return Err(value.error("the gateway has no tools").with_hint(hint));

@@ -31,6 +31,11 @@ const DEFAULT_CALLS: u32 = 100;
 /// Default limit on the duration of one request.
 const DEFAULT_DURATION: Duration = Duration::from_mins(10);
 
+/// Limits of a run that the configuration does not set.
+pub fn default_limits() -> Limits {
+    Limits::turns(DEFAULT_TURNS).with_calls(DEFAULT_CALLS).with_duration(DEFAULT_DURATION)
+}
+
 fn count(value: &Value<'_>) -> Result<u32, ConfigError> {
     u32::try_from(value.number(1)?).map_err(|_| value.error("this is too large"))
 }

@@ -24,6 +24,7 @@ use std::time::Instant;
 
 use futures_util::Stream;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use toolwright::context::Context as RunContext;
 use toolwright::handle::HandleStore;
 use toolwright::model::{EventStream, Model};
 use toolwright::run::{Agent, Limits, Run, RunError, RunEvent, RunResult};
@@ -66,6 +67,8 @@ pub struct Job {
     pub model: Model,
     /// The tools
     pub toolbox: Toolbox,
+    /// Context for the tools
+    pub context: RunContext,
     /// Limits on turns, calls and duration
     pub limits: Limits,
     /// Records the run
@@ -164,7 +167,8 @@ impl Job {
                     agent.run(messages).with_id(self.id.to_string()).with_caller(self.caller);
                 (start.with_conversation(self.conversation.shared()), given, Vec::new())
             };
-        let run = start.with_limits(self.limits).with_cancel(cancel.clone()).build();
+        let start = start.with_context(self.context).with_limits(self.limits);
+        let run = start.with_cancel(cancel.clone()).build();
         let run = run.map_err(failed)?;
         let later = approvals::after_notice(&messages, run.waiting());
         // A retry repeats what an earlier attempt reported; another request does not.

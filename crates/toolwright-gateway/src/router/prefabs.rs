@@ -91,9 +91,9 @@ pub(super) async fn answer<'p>(
             let body = request.body.read().await?;
             // The ledger records every call.
             gateway.telemetry.admit().await?;
-            let access = access(&live, &client);
+            let access = live.tools.access(&client);
             let catalog = gateway.prefabs.catalog().await?;
-            let runner = live.runner(&gateway.prefabs).await?;
+            let runner = live.tools.functions().runner().await?;
             let toolbox = live.tools.calls().with_journal(gateway.stores.saved.journal());
             let calls = Calls { client: &client, access, catalog, runner: &runner, toolbox };
             match parameter("id").map(percent::decode) {
@@ -174,20 +174,12 @@ async fn public_access(gateway: &Gateway, live: &Live, request: &HttpRequest) ->
     if !live.keys.is_open()
         && let Ok(client) = authenticate(gateway, &live.keys, request).await
     {
-        return access(live, &client);
+        return live.tools.access(&client);
     }
     let usual = if live.keys.is_open() { Visibility::Public } else { Visibility::Private };
     let (catalog, unstated) = (Arc::clone(&live.catalog), live.catalog.visibility);
     let access = Access::public(unstated.unwrap_or(usual));
     access.with_visibility(move |id| catalog.prefabs.get(id).and_then(|own| own.visibility))
-}
-
-/// What a client may see: what it may call.
-fn access(live: &Live, client: &Arc<Client>) -> Access {
-    let (client, toolbox) = (Arc::clone(client), live.tools.calls());
-    let caller = client.caller();
-    Access::everything()
-        .with_filter(move |name| client.may_call(name) && toolbox.may_call(name, &caller))
 }
 
 /// The message for a request without a token.

@@ -42,10 +42,14 @@ impl Access {
         self
     }
 
-    /// Allows only functions whose name as a tool (`prefab-id/function`) the filter accepts.
+    /// Allows only functions whose name as a tool (`prefab-id/function`) the filter accepts, as well as
+    /// earlier filters.
     #[must_use]
     pub fn with_filter(mut self, filter: impl Fn(&str) -> bool + Send + Sync + 'static) -> Access {
-        self.filter = Some(Arc::new(filter));
+        self.filter = Some(match self.filter {
+            Some(earlier) => Arc::new(move |name: &str| earlier(name) && filter(name)),
+            None => Arc::new(filter),
+        });
         self
     }
 

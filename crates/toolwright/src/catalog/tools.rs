@@ -3,6 +3,8 @@
 //! Their definitions are the same for ten functions and for a hundred thousand, and their results have the
 //! form that agents of prefab gateways know: `{"success", "result" | "error", "tool_name"}`.
 
+mod search;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -35,6 +37,16 @@ const LINK_LIFETIME: Duration = Duration::from_hours(1);
 
 /// The error of tools for a remote catalog whose address is not known.
 const NOT_CONFIGURED: &str = "Prefab gateway URL not configured";
+
+/// The names of the tools.
+pub const NAMES: [&str; 6] = [
+    "search_prefabs",
+    "prefab_recommend",
+    "list_prefab_functions",
+    "get_function_details",
+    "call_prefab_function",
+    "request_file_upload",
+];
 
 /// A catalog and what runs its functions.
 #[derive(Clone)]
@@ -105,7 +117,7 @@ impl CatalogTools {
         version: Option<&str>,
     ) -> Result<FoundPrefab, ToolError> {
         let LocalCatalog { catalog, runner } = (self.open)().await?;
-        let access = access(scope);
+        let access = access(scope).await;
         let version = catalog.version(&access, prefab, version).map_err(lookup_error)?;
         Ok(FoundPrefab { version, access, runner })
     }
@@ -124,10 +136,13 @@ impl CatalogTools {
         Ok(Some((url.to_string(), format!("{address}{link}"))))
     }
 
-    /// Returns the handlers: `list_prefab_functions`, `get_function_details`, `call_prefab_function` and
-    /// `request_file_upload`.
+    /// Returns the handlers: `search_prefabs`, `prefab_recommend`, `list_prefab_functions`,
+    /// `get_function_details`, `call_prefab_function` and `request_file_upload`. A host may put an [`Access`]
+    /// into the context of a run, so that other prefabs do not exist for it.
     pub fn handlers(self) -> Vec<Handler> {
         let handlers = [
+            search::search_prefabs::handler(),
+            search::prefab_recommend::handler(),
             list_prefab_functions::handler(),
             get_function_details::handler(),
             call_prefab_function::handler().with_deadline(CALL_DEADLINE),
@@ -314,21 +329,24 @@ async fn request_file_upload(
     Ok(Output::json(result))
 }
 
-/// What the caller of a tool may see: what it may call.
-fn access(scope: &Scope) -> Access {
+/// What the caller of a tool may see: what the host gives access to in the context, of that what the policy
+/// lets the caller call.
+async fn access(scope: &Scope) -> Access {
+    let host = scope.session.context.read::<Access>().await.map(|access| access.clone());
     let scope = scope.clone();
-    Access::everything().with_filter(move |function| scope.may_call(function))
+    host.unwrap_or_default().with_filter(move |function| scope.may_call(function))
 }
 
 /// The error of a lookup. What is wrong with the files of the catalog is for the operator.
 fn lookup_error(error: LookupError) -> ToolError {
     match error {
-        LookupError::Unavailable(_) => {
-            ToolError::new("The catalog cannot be read at the moment.").retryable()
-        }
-        told => ToolError::new(told.to_string()),
+        LookupError::Unavailable(_) => unavailable(),
+        told => ToolError::new(told.to_string()).with_kind("LookupError"),
     }
-    .with_kind("LookupError")
+}
+
+fn unavailable() -> ToolError {
+    ToolError::new("The catalog cannot be read at the moment.").with_kind("LookupError").retryable()
 }
 
 /// The name and the description of a function.

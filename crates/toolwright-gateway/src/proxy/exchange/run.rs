@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use toolwright::Toolbox;
+use toolwright::context::Context;
 use toolwright::model::EventStream;
 use toolwright_core::dialect::ReplyContext;
 use toolwright_core::{Fault, Request, Response};
@@ -95,6 +96,7 @@ impl Exchange {
             conversation,
             model: FallbackModel::new(inbound, candidates, keep, run_record.clone(), share).model(),
             toolbox,
+            context: Context::new().with(self.tools.access(&self.inbound.client)),
             limits: self.tools.limits,
             run_record: run_record.clone(),
             stores: Arc::clone(&self.stores),

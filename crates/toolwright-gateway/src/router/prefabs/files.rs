@@ -18,10 +18,8 @@ use toolwright_core::{Json, object, percent};
 use super::query::Query;
 use super::refusal::Refusal;
 use crate::http::{Form, FormItem, HttpRequest, PartHead, Reply, ReplyBody};
+use crate::prefabs::FILE_CONTENT;
 use crate::proxy::fault;
-
-/// Where the bytes of files are, for signed links.
-pub(in crate::router) const CONTENT: &str = "/internal/files/content/";
 
 /// Default lifetime of a temporary file.
 const TEMPORARY: Duration = Duration::from_hours(24);
@@ -103,7 +101,7 @@ impl ClientFiles<'_> {
         let url = self.files.reserve(self.tenant, filename, content_type, now).await?;
         let link = self.files.link(LinkPurpose::Upload, &url, LINK, now);
         Ok(Json::Object(object! {
-            "upload_url": format!("{}{CONTENT}{link}", self.base),
+            "upload_url": format!("{}{FILE_CONTENT}{link}", self.base),
             "s3_url": url.to_string(),
         }))
     }
@@ -172,7 +170,7 @@ impl ClientFiles<'_> {
         let now = SystemTime::now();
         let file = self.files.find(self.tenant, url, now).await?;
         let link = self.files.link(LinkPurpose::Download, &file.url, lifetime, now);
-        Ok(Json::Object(object! {"presigned_url": format!("{}{CONTENT}{link}", self.base)}))
+        Ok(Json::Object(object! {"presigned_url": format!("{}{FILE_CONTENT}{link}", self.base)}))
     }
 
     async fn list(&self, filter: FileFilter, query: &Query) -> Result<Json, Refusal> {

@@ -1,0 +1,143 @@
+//! `toolwright catalog call`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use clap::Args;
+use toolwright::call::CallStatus;
+use toolwright::catalog::files::{Files, Lifetime};
+use toolwright::catalog::manifest::FILES;
+use toolwright::{Arguments, Caller, Json, Session, Toolbox};
+use toolwright_core::json::Object;
+
+use super::{Common, find};
+use crate::cli::exit::{self, Failure};
+use crate::cli::{input, tools};
+use crate::config::Config;
+use crate::key::Client;
+use crate::prefabs::{Functions, Prefabs};
+use crate::terminal;
+
+/// Arguments of `catalog call`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The function runs here, with the secrets and hidden parameters of the configuration file. Its result
+goes to stdout; if it fails, why goes to stderr, and the exit code is 1. Output files are links in
+the member `files` of the result; --output saves them.
+
+Examples:
+  toolwright catalog call word-prefab count_words --args '{\"text\": \"to be or not to be\"}'
+  toolwright catalog call file-processing-prefab parse_file --file input=report.pdf --output .")]
+pub(super) struct Call {
+    /// The prefab
+    #[arg(value_name = "PREFAB")]
+    prefab: String,
+    /// The name of the function
+    function: String,
+    /// Use these arguments; `@FILE` reads them from a file, `@-` from stdin
+    #[arg(long, value_name = "JSON|@FILE", default_value = "{}")]
+    args: String,
+    /// Pass a file; may be repeated
+    #[arg(long = "file", value_name = "KEY=PATH")]
+    files: Vec<String>,
+    /// Save output files in this folder
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Read this configuration file [default: toolwright.toml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Call {
+    pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
+        let environment = |name: &str| std::env::var(name).ok();
+        let config = Config::load(self.config.as_deref(), &environment)?;
+        tools::runtime()?.block_on(self.call(common, &config))
+    }
+
+    async fn call(self, common: &Common, config: &Config) -> Result<(), Failure> {
+        let prefabs = Arc::new(Prefabs::new(common.data.clone(), &config.catalog));
+        let functions = Functions::new(prefabs, Arc::clone(&config.catalog), Vec::new());
+        let failed = |fault: toolwright_core::Fault| Failure::failed(fault.message);
+        let local = functions.open().await.map_err(failed)?;
+        let version = find(&local.catalog, &self.prefab)?;
+        let function = version.function(&toolwright::catalog::Access::everything(), &self.function);
+        let function = function.map_err(super::not_found)?;
+        let tool = local.runner.tool(&version, function);
+        let tool = tool.map_err(|error| Failure::failed(error.to_string()))?;
+        let caller = Client::open().caller();
+        let arguments = self.arguments(local.runner.files(), &caller).await?;
+        let session = Session::new("call").with_caller(caller.clone());
+        let call = toolwright::Call::new("call_1", self.function.as_str(), arguments);
+        let status = Toolbox::default().call_tool(&session, &tool, &call).await;
+        let CallStatus::Done(done) = status else {
+            return Err(Failure::failed(format!("{} needs approval", self.function)));
+        };
+        if done.error.is_some() {
+            return Err(Failure::failed(terminal::plain(&done.outcome.words())));
+        }
+        let value = done.value().map(std::borrow::Cow::into_owned).unwrap_or_default();
+        if let Some(folder) = &self.output {
+            save(local.runner.files(), &caller, &value, folder).await?;
+        }
+        terminal::write(&value.pretty()).map_err(exit::io("stdout"))
+    }
+
+    /// The arguments, with links to the files, which are uploaded.
+    async fn arguments(&self, files: &Files, caller: &Caller) -> Result<Arguments, Failure> {
+        let text = match self.args.strip_prefix('@') {
+            Some(file) => input::text(Path::new(file))?,
+            None => self.args.clone(),
+        };
+        if self.files.is_empty() {
+            return Ok(Arguments::from_text(text));
+        }
+        let parsed = Json::parse(&text).ok();
+        let Some(Json::Object(mut arguments)) = parsed else {
+            return Err(Failure::usage("--args must be a JSON object if files are passed"));
+        };
+        let mut links: Vec<(String, Vec<Json>)> = Vec::new();
+        for file in &self.files {
+            let Some((key, path)) = file.split_once('=') else {
+                return Err(Failure::usage(format!("--file {file}: write KEY=PATH")));
+            };
+            let link = upload(files, caller, Path::new(path)).await?;
+            match links.iter_mut().find(|(own, _)| own == key) {
+                Some((_, known)) => known.push(link.into()),
+                None => links.push((key.to_owned(), vec![link.into()])),
+            }
+        }
+        let links: Object =
+            links.into_iter().map(|(key, own)| (key.into(), Json::Array(own))).collect();
+        arguments.insert(FILES, links);
+        Ok(Arguments::from_json(&arguments.into()))
+    }
+}
+
+/// Stores a file for the caller, and returns its link.
+async fn upload(files: &Files, caller: &Caller, path: &Path) -> Result<String, Failure> {
+    let shown = path.display().to_string();
+    let file = tokio::fs::File::open(path).await.map_err(exit::io(&shown))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stored = async {
+        let mut upload = files.upload(&caller.tenant, &name, None, SystemTime::now()).await?;
+        upload.copy(file).await?;
+        upload.finish(Lifetime::Permanent, SystemTime::now()).await
+    };
+    let stored = stored.await.map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
+    Ok(stored.url.to_string())
+}
+
+/// Saves the output files of a result in a folder.
+async fn save(files: &Files, caller: &Caller, value: &Json, folder: &Path) -> Result<(), Failure> {
+    let keys = value.get(FILES).and_then(Json::as_object);
+    let links = keys.into_iter().flat_map(Object::iter).filter_map(|(_, links)| links.as_array());
+    for link in links.flatten().filter_map(Json::as_str) {
+        let file = files.find(&caller.tenant, link, SystemTime::now()).await;
+        let file = file.map_err(|error| Failure::failed(format!("{link}: {error}")))?;
+        let path = folder.join(file.url.name());
+        tokio::fs::copy(&file.path, &path).await.map_err(exit::io(&path.display().to_string()))?;
+    }
+    Ok(())
+}

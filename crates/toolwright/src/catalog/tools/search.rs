@@ -1,0 +1,113 @@
+//! The tools that find prefabs: by keywords, and by a described need.
+
+use toolwright_core::{Json, object};
+
+use super::{CatalogTools, access, unavailable};
+use crate::catalog::{Access, Catalog, CatalogError, FunctionHit, PrefabHit, SearchOptions};
+use crate::handler::ToolResult;
+use crate::prelude::*;
+
+/// What to do if nothing was found.
+const HINT: &str =
+    "No prefab fits. Try other words or another language, fewer filters, or do without a prefab.";
+
+/// A search in a catalog.
+type Search = fn(&Catalog, &Access, &str, &SearchOptions) -> Result<Vec<PrefabHit>, CatalogError>;
+
+/// Finds prefabs (packages of functions) by keywords, tags or author. To describe a need in a sentence, use
+/// `prefab_recommend`.
+#[tool(read_only)]
+pub(super) async fn search_prefabs(
+    #[context] tools: &CatalogTools,
+    #[scope] scope: &Scope,
+    /// Keywords in any language: names, descriptions, functions, parameters
+    query: Option<String>,
+    /// Tags; one of them must match
+    #[default(Vec::new())]
+    tags: Vec<String>,
+    /// The author, without regard to case
+    author: Option<String>,
+    /// Maximum number of prefabs
+    #[default(20)]
+    #[schemars(range(min = 1, max = 50))]
+    limit: usize,
+) -> ToolResult {
+    let query = query.filter(|query| !query.trim().is_empty());
+    if query.is_none() && tags.is_empty() && author.is_none() {
+        return Err(ToolError::new(
+            "At least one search parameter (query, tags, or author) is required",
+        ));
+    }
+    let options = SearchOptions::default()
+        .with_tags(tags.iter().cloned())
+        .with_author(author.clone())
+        .with_limit(limit);
+    let text = query.clone().unwrap_or_default();
+    let (found, hint) = find(tools, scope, Catalog::search, text, options).await?;
+    let mut result = object! {
+        "prefabs": found.iter().map(prefab).collect::<Vec<Json>>(),
+        "total_found": found.len(),
+        "query": query,
+        "tags": tags,
+        "author": author,
+    };
+    result.insert_some("hint", hint);
+    Ok(Output::json(result))
+}
+
+/// Recommends prefabs (packages of functions) for a need that is described in a sentence, in any language.
+#[tool(read_only)]
+pub(super) async fn prefab_recommend(
+    #[context] tools: &CatalogTools,
+    #[scope] scope: &Scope,
+    /// What a function should do
+    #[schemars(length(min = 1, max = 10000))]
+    query: String,
+    /// Maximum number of prefabs
+    #[default(5)]
+    #[schemars(range(min = 1, max = 20))]
+    top_k: usize,
+) -> ToolResult {
+    let options = SearchOptions::default().with_limit(top_k);
+    let (found, hint) = find(tools, scope, Catalog::recommend, query.clone(), options).await?;
+    let mut result = object! {
+        "recommended_prefabs": found.iter().map(prefab).collect::<Vec<Json>>(),
+        "total_found": found.len(),
+        "query_used": query,
+    };
+    result.insert_some("hint", hint);
+    Ok(Output::json(result))
+}
+
+/// Returns what was found, and what to try if that is nothing.
+async fn find(
+    tools: &CatalogTools,
+    scope: &Scope,
+    search: Search,
+    query: String,
+    options: SearchOptions,
+) -> Result<(Vec<PrefabHit>, Option<&'static str>), ToolError> {
+    let (catalog, access) = ((tools.open)().await?.catalog, access(scope).await);
+    // The first search reads or builds the index.
+    let found =
+        tokio::task::spawn_blocking(move || search(&catalog, &access, &query, &options)).await;
+    found.map_err(|_| unavailable())?.map_err(|_| unavailable())
+}
+
+/// A found prefab, as an entry of an index with its best functions.
+fn prefab(hit: &PrefabHit) -> Json {
+    let manifest = &hit.prefab.manifest;
+    let function = |own: &FunctionHit| -> Json {
+        object! {"name": own.name.as_str(), "description": own.description.as_str()}.into()
+    };
+    object! {
+        "id": manifest.id.as_str(),
+        "version": manifest.version.to_string(),
+        "name": manifest.name.as_str(),
+        "description": manifest.description.as_str(),
+        "tags": manifest.tags.clone(),
+        "author": manifest.author.clone(),
+        "functions": hit.functions.iter().map(function).collect::<Vec<Json>>(),
+    }
+    .into()
+}
