@@ -11,7 +11,7 @@ import pathlib
 import sys
 import warnings
 
-from gateway import DIALECTS, conversation, prefabs, rows, self_test, serve, table, tools
+from gateway import DIALECTS, catalog, conversation, prefabs, rows, self_test, serve, table, tools
 from gateway.cell import Cell
 from gateway.drivers import Drivers
 from gateway.server import Upstream
@@ -140,6 +140,9 @@ def main():
     if not asked.only or "prefabs" in asked.only:
         home = asked.root.resolve() / "target" / "conformance-gateway" / "prefabs"
         prefabs.run(asked.binary, asked.root.resolve(), home, report)
+    if not asked.only or "catalog" in asked.only:
+        home = asked.root.resolve() / "target" / "conformance-gateway" / "catalog"
+        catalog.run(asked.binary, asked.root.resolve(), home, report)
     measured = table.Table(cells)
     print(f"\n{measured.terminal()}\n")
     if not asked.only:

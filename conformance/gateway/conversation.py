@@ -7,18 +7,16 @@ reply to their history, or name the previous one. Where neither has an id, they 
 the conversation.
 """
 
-import http.server
 import json
 import re
 import shutil
 import subprocess
-import threading
 import urllib.request
 
 import anthropic
 import openai
 
-from gateway import serve, upstreams
+from gateway import rules, serve
 from strict import need
 
 _HEADER = "toolwright-conversation"
@@ -28,77 +26,21 @@ _APPROVAL = re.compile(r"apr_[0-9a-f]{32}")
 _TABLE = "name,age\n张三,34\n李四,\n"
 
 
-class Model:
+class Model(rules.RuleModel):
     """An upstream that decides by the last message of the user and the outcomes after it."""
 
-    version = None
-    models = ()
-    key = "upstream-conversation"
-
-    def __init__(self):
-        self.vendor = upstreams.module("openai-chat")
-        self.requests = []
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._server.daemon_threads = True
-        self._server.model = self
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    @property
-    def url(self):
-        """Its address."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def answer(self, body):
-        """The message of the model."""
-        self.requests.append(body)
-        messages = body["messages"]
-        outcomes = [own["content"] for own in messages if own["role"] == "tool"]
-        word = [own["content"] for own in messages if own["role"] == "user"][-1]
-        if isinstance(word, list):
-            word = "".join(part["text"] for part in word)
+    def answer(self, word, outcomes, messages):
         if word == "write":
             if not outcomes:
-                return _call("write_file", path="out.txt", content="written")
+                return rules.call("write_file", path="out.txt", content="written")
             return {"content": f"outcome: {outcomes[-1]}"}
         if word == "go on":
             return {"content": f"outcome: {outcomes[-1]}"}
         if outcomes:
             return {"content": outcomes[-1]}
         if word == "read":
-            return _call("read_csv", path="people.csv")
-        return _call("drop_missing", table=_HANDLE.search(json.dumps(messages))[0])
-
-
-def _call(name, **arguments):
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    call = {"id": "call_1", "type": "function", "function": function}
-    return {"content": None, "tool_calls": [call]}
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
-        message = {"role": "assistant", **self.server.model.answer(body)}
-        stop = "tool_calls" if message.get("tool_calls") else "stop"
-        reply = {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": body["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": stop}],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-        }
-        data = json.dumps(reply).encode("utf-8")
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_):
-        pass
+            return rules.call("read_csv", path="people.csv")
+        return rules.call("drop_missing", table=_HANDLE.search(json.dumps(messages))[0])
 
 
 class _OpenAI:
