@@ -7,10 +7,6 @@ use crate::catalog::{Access, Catalog, CatalogError, FunctionHit, PrefabHit, Sear
 use crate::handler::ToolResult;
 use crate::prelude::*;
 
-/// What to do if nothing was found.
-const HINT: &str =
-    "No prefab fits. Try other words or another language, fewer filters, or do without a prefab.";
-
 /// A search in a catalog.
 type Search = fn(&Catalog, &Access, &str, &SearchOptions) -> Result<Vec<PrefabHit>, CatalogError>;
 
@@ -89,8 +85,12 @@ async fn find(
 ) -> Result<(Vec<PrefabHit>, Option<&'static str>), ToolError> {
     let (catalog, access) = ((tools.open)().await?.catalog, access(scope).await);
     // The first search reads or builds the index.
-    let found =
-        tokio::task::spawn_blocking(move || search(&catalog, &access, &query, &options)).await;
+    let search = move || {
+        let found = search(&catalog, &access, &query, &options)?;
+        let hint = if found.is_empty() { Some(catalog.hint(&access, &options)?) } else { None };
+        Ok::<_, CatalogError>((found, hint))
+    };
+    let found = tokio::task::spawn_blocking(search).await;
     found.map_err(|_| unavailable())?.map_err(|_| unavailable())
 }
 
