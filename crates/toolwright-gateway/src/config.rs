@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use alias::Alias;
-pub use catalog::{Catalog, Prefab};
+pub use catalog::{Catalog, Prefab, PrefabGateway};
 pub use error::{ConfigError, FilePosition};
 pub use file::Env;
 pub use limits::Limits;
@@ -88,6 +88,8 @@ pub struct Config {
     pub responses: Responses,
     /// Settings of the catalog and its prefabs
     pub catalog: Arc<Catalog>,
+    /// The prefab gateway where functions are described and called, if not here
+    pub prefab_gateway: Option<PrefabGateway>,
 }
 
 impl Default for Config {
@@ -108,6 +110,7 @@ impl Default for Config {
             losses: Losses::default(),
             responses: Responses::default(),
             catalog: Arc::default(),
+            prefab_gateway: None,
         }
     }
 }
@@ -121,13 +124,16 @@ impl Config {
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
             Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Config::default());
+                let prefab_gateway = catalog::find_prefab_gateway(None, Path::new(""), env)?;
+                return Ok(Config { prefab_gateway, ..Config::default() });
             }
             Err(error) => return Err(refused(ConfigError::new("", error.to_string()))),
         };
         let folder = file.parent().unwrap_or(Path::new(""));
-        let config = Config::parse(&text, folder, env).map_err(refused)?;
-        Ok(Config { file: Some(file.to_owned()), ..config })
+        let mut config = Config::parse(&text, folder, env).map_err(refused)?;
+        let configured = config.prefab_gateway.take();
+        let prefab_gateway = catalog::find_prefab_gateway(configured, folder, env)?;
+        Ok(Config { file: Some(file.to_owned()), prefab_gateway, ..config })
     }
 
     /// Parses the text of a file that is in a folder.
@@ -154,6 +160,7 @@ impl Config {
             losses: record::losses(root.table("losses")?)?,
             responses: responses::read(root.table("responses")?)?,
             catalog: Arc::new(catalog::read(root.table("catalog")?, root.table("prefabs")?)?),
+            prefab_gateway: catalog::prefab_gateway(root.table("prefab_gateway")?)?,
             upstreams,
         };
         root.refuse_reserved(&RESERVED)?;
@@ -163,7 +170,7 @@ impl Config {
 }
 
 /// Names of tables that are reserved for later versions.
-const RESERVED: [&str; 2] = ["mcp", "prefab_gateway"];
+const RESERVED: [&str; 1] = ["mcp"];
 
 fn upstreams(table: Table<'_>) -> Result<BTreeMap<String, Upstream>, ConfigError> {
     let entries = table.entries().into_iter();

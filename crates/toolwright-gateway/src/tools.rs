@@ -10,8 +10,10 @@ use http::{HeaderMap, HeaderName};
 use toolwright::builtin::{self, Root};
 use toolwright::call::{Policy, Rule, Verdict};
 use toolwright::catalog::Access;
+use toolwright::catalog::remote::RemoteCatalog;
 use toolwright::catalog::tools::{self, CatalogTools};
 use toolwright::ledger::Ledger;
+use toolwright::transport::TransportError;
 use toolwright::{Effect, Handler, Limits, ToolError, Toolbox};
 use toolwright_core::{Fault, FaultClass, suggest};
 
@@ -77,7 +79,10 @@ impl Tools {
         let settings = Arc::clone(&config.catalog);
         let functions = Functions::new(Arc::clone(prefabs), settings, runnable.collect());
         let functions = Arc::new(functions);
-        handlers.extend(catalog_tools(&functions, config).handlers());
+        let catalog = catalog_tools(&functions, config);
+        let catalog =
+            catalog.map_err(|error| ConfigError::new("prefab_gateway", error.to_string()))?;
+        handlers.extend(catalog.handlers());
         let toolbox = Toolbox::new(handlers).map_err(|error| refused(error.to_string()))?;
         let toolbox = toolbox.with_policy(policy).with_ledger(ledger);
         let calls = toolbox.only([]);
@@ -176,18 +181,28 @@ fn expand(name: &str) -> Vec<&str> {
 }
 
 /// The tools of the catalog, which is opened by the first call.
-fn catalog_tools(functions: &Arc<Functions>, config: &Config) -> CatalogTools {
+fn catalog_tools(
+    functions: &Arc<Functions>,
+    config: &Config,
+) -> Result<CatalogTools, TransportError> {
     let functions = Arc::clone(functions);
-    let tools = CatalogTools::opened_by(move || {
+    let mut tools = CatalogTools::opened_by(move || {
         let functions = Arc::clone(&functions);
         Box::pin(async move {
             functions.open().await.map_err(|fault| ToolError::new(fault.message).retryable())
         })
     });
-    match &config.catalog.public_url {
-        Some(url) => tools.with_files_url(format!("{url}{FILE_CONTENT}")),
-        None => tools,
+    if let Some(url) = &config.catalog.public_url {
+        tools = tools.with_files_url(format!("{url}{FILE_CONTENT}"));
     }
+    if let Some(gateway) = &config.prefab_gateway {
+        let mut remote = RemoteCatalog::new(&gateway.base_url)?;
+        if let Some(token) = &gateway.token {
+            remote = remote.with_token(token.clone());
+        }
+        tools = tools.with_remote(Some(remote));
+    }
+    Ok(tools)
 }
 
 fn unknown(name: &str, hint: &str) -> Fault {

@@ -1,7 +1,8 @@
-//! `[catalog]` and `[prefabs.ID]`: limits of the catalog, and the secrets, hidden parameters and
+//! `[catalog]`, `[prefabs.ID]` and `[prefab_gateway]`: limits of the catalog, and the secrets, hidden parameters and
 //! visibility of its prefabs.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::path::PathBuf;
 
 use http::Uri;
@@ -11,9 +12,16 @@ use toolwright::transport::AddressPolicy;
 use toolwright::{Fill, SecretString};
 
 use super::error::ConfigError;
+use super::file::Env;
 use super::secret;
 use super::table::Table;
 use super::value::Value;
+
+/// The variable with the address of a prefab gateway.
+const VARIABLE: &str = "GATEWAY_API_URL";
+
+/// The settings file of agents that use prefab gateways.
+const SETTINGS: &str = "settings.toml";
 
 /// Settings of the catalog.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +49,58 @@ pub struct Prefab {
     pub secrets: BTreeMap<String, SecretString>,
     /// Hidden parameters of each function with their values
     pub hide: BTreeMap<String, Vec<(String, Fill)>>,
+}
+
+/// A prefab gateway on another server, where functions are described and called.
+#[derive(Debug, Clone)]
+pub struct PrefabGateway {
+    /// Its address, without `/v1`
+    pub base_url: String,
+    /// The internal token for calls
+    pub token: Option<SecretString>,
+}
+
+/// Reads `[prefab_gateway]`.
+pub(super) fn prefab_gateway(mut table: Table<'_>) -> Result<Option<PrefabGateway>, ConfigError> {
+    let base_url = table.take_some("base_url", public_url)?;
+    let token = table.take_some("token", secret::fetch)?;
+    table.finish()?;
+    Ok(base_url.map(|base_url| PrefabGateway { base_url, token }))
+}
+
+/// Finds the prefab gateway: `GATEWAY_API_URL` comes before the configuration, and that before
+/// `settings.toml` in the same folder, a file of agents that use prefab gateways.
+pub(super) fn find_prefab_gateway(
+    configured: Option<PrefabGateway>,
+    folder: &Path,
+    env: Env<'_>,
+) -> Result<Option<PrefabGateway>, ConfigError> {
+    let (from, found) = if let Some(url) = env(VARIABLE).filter(|url| !url.is_empty()) {
+        (VARIABLE, url)
+    } else if configured.is_some() {
+        return Ok(configured);
+    } else if let Some(url) = in_settings(&folder.join(SETTINGS)) {
+        (SETTINGS, url)
+    } else {
+        return Ok(None);
+    };
+    let Some(base_url) = http_url(&found) else {
+        return Err(ConfigError::new(
+            from,
+            "the address of the prefab gateway is not an http or https URL",
+        ));
+    };
+    let token = configured.and_then(|own| own.token);
+    Ok(Some(PrefabGateway { base_url, token }))
+}
+
+/// The address in a settings file, if there is one.
+fn in_settings(file: &Path) -> Option<String> {
+    let settings: toml::Table = toml::from_str(&std::fs::read_to_string(file).ok()?).ok()?;
+    let tables = [Some(&settings), settings.get("default").and_then(toml::Value::as_table)];
+    let mut tables = tables.into_iter().flatten();
+    tables
+        .find_map(|table| table.get("prefab_gateway")?.get("base_url")?.as_str().map(str::to_owned))
 }
 
 /// Reads `[catalog]` and `[prefabs]`.
@@ -125,19 +185,16 @@ fn visibility(value: &Value<'_>) -> Result<Visibility, ConfigError> {
 }
 
 fn public_url(value: &Value<'_>) -> Result<String, ConfigError> {
-    let text = value.text()?.trim_end_matches('/');
-    let parsed = text.parse::<Uri>().ok();
-    let is_http = parsed
-        .as_ref()
-        .and_then(Uri::scheme_str)
-        .is_some_and(|own| matches!(own, "http" | "https"));
-    let has_query = parsed.as_ref().is_some_and(|own| own.query().is_some());
-    if !is_http || has_query {
-        return Err(
-            value.error("this must be an http or https URL, such as \"https://tools.example\"")
-        );
-    }
-    Ok(text.to_owned())
+    let what = "this must be an http or https URL, such as \"https://tools.example\"";
+    http_url(value.text()?).ok_or_else(|| value.error(what))
+}
+
+/// An http or https URL without a query, without the slash at its end.
+fn http_url(text: &str) -> Option<String> {
+    let text = text.trim_end_matches('/');
+    let parsed: Uri = text.parse().ok()?;
+    let is_http = matches!(parsed.scheme_str(), Some("http" | "https"));
+    (is_http && parsed.query().is_none()).then(|| text.to_owned())
 }
 
 fn bytes(value: &Value<'_>) -> Result<u64, ConfigError> {

@@ -253,7 +253,7 @@ fn wrong_values_are_refused_with_the_accepted_ones() {
 
 #[test]
 fn tables_of_later_versions_are_refused_with_a_clear_message() {
-    for table in ["[mcp.files]\nurl = \"x\"", "[prefab_gateway]\nbase_url = \"x\""] {
+    for table in ["[mcp.files]\nurl = \"x\""] {
         assert!(refusal(table).contains("this version of toolwright does not support it"));
     }
 }

@@ -199,11 +199,12 @@ async fn list_prefab_functions(
             (version.unwrap_or("latest").to_owned(), functions.filter(is_allowed).collect())
         }
     };
+    let total = functions.len();
     Ok(Output::json(object! {
         "prefab_id": prefab_id,
         "version": version,
-        "total_functions": functions.len(),
         "functions": functions,
+        "total_functions": total,
     }))
 }
 

@@ -1,0 +1,103 @@
+//! A catalog on another server, which answers as documented.
+
+use std::sync::Arc;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use toolwright::catalog::Catalog;
+use toolwright::catalog::files::{FileLimits, Files};
+use toolwright::catalog::remote::RemoteCatalog;
+use toolwright::catalog::runtime::Runner;
+use toolwright::catalog::tools::CatalogTools;
+use toolwright::{Session, Toolbox};
+
+use crate::support::{call, done, text};
+
+/// Answers each request with what its first line selects.
+async fn serve() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = vec![0; 4096];
+            let length = stream.read(&mut head).await.unwrap();
+            let head = String::from_utf8_lossy(&head[..length]).into_owned();
+            let (status, body) = if head
+                .starts_with("GET /v1/public/prefabs/a-prefab/functions?version=1.0.0 ")
+            {
+                (200, r#"[{"name":"run","description":"Runs"}]"#)
+            } else if head.starts_with("GET /v1/public/prefabs/a-prefab/functions/run ") {
+                (
+                    200,
+                    r#"{"name":"run","description":"Runs","parameters":[],"files":{},"returns":{}}"#,
+                )
+            } else if head.starts_with("POST /v1/internal/run ")
+                && head.contains("x-internal-token: tw-1")
+            {
+                let body = r#"{"job_id":"j1","status":"SUCCESS","results":[{"status":"SUCCESS","output":{"status":"SUCCESS","output":{"success":true},"files":{"out":["s3://b/f"]}}}]}"#;
+                (200, body)
+            } else if head.contains("/broken/") {
+                (503, "overloaded")
+            } else {
+                (404, r#"{"detail":"Prefab 'x-prefab' not found"}"#)
+            };
+            let reply = format!(
+                "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            );
+            stream.write_all(reply.as_bytes()).await.unwrap();
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn the_tools_use_another_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = Catalog::open(folder.path()).unwrap();
+    let files = Files::open(folder.path(), FileLimits::default()).unwrap();
+    let tools = CatalogTools::local(catalog, Arc::new(Runner::new(folder.path(), files)));
+    let address = serve().await;
+    let remote = RemoteCatalog::new(&address).unwrap().with_token("tw-1".into());
+    let toolbox = Toolbox::new(tools.clone().with_remote(Some(remote)).handlers()).unwrap();
+    let unreachable = RemoteCatalog::new("http://127.0.0.1:1").unwrap();
+    let dead = Toolbox::new(tools.with_remote(Some(unreachable)).handlers()).unwrap();
+    for (toolbox, tool, arguments, wanted) in [
+        (
+            &toolbox,
+            "list_prefab_functions",
+            r#"{"prefab_id": "a-prefab", "version": "1.0.0"}"#,
+            r#"{"success":true,"result":{"prefab_id":"a-prefab","version":"1.0.0","functions":[{"name":"run","description":"Runs"}],"total_functions":1},"tool_name":"list_prefab_functions"}"#,
+        ),
+        (
+            &toolbox,
+            "get_function_details",
+            r#"{"prefab_id": "a-prefab", "function_name": "run"}"#,
+            r#"{"success":true,"result":{"prefab_id":"a-prefab","version":"latest","function":{"name":"run","description":"Runs","parameters":[],"files":{},"returns":{}}},"tool_name":"get_function_details"}"#,
+        ),
+        (
+            &toolbox,
+            "call_prefab_function",
+            r#"{"prefab_id": "a-prefab", "version": "1.0.0", "function_name": "run", "parameters": {}}"#,
+            r#"{"success":true,"result":{"prefab_id":"a-prefab","version":"1.0.0","function_name":"run","function_result":{"success":true},"output_files":{"out":["s3://b/f"]},"job_id":"c1"},"tool_name":"call_prefab_function"}"#,
+        ),
+        (
+            &toolbox,
+            "list_prefab_functions",
+            r#"{"prefab_id": "x-prefab"}"#,
+            r#"{"success":false,"error":"Prefab 'x-prefab' not found","tool_name":"list_prefab_functions"}"#,
+        ),
+    ] {
+        let result = done(toolbox.call(&Session::new("run"), &call("c1", tool, arguments)).await);
+        assert_eq!(text(&result), wanted);
+    }
+    for (toolbox, prefab, wanted) in [
+        (&toolbox, "broken", "status 503: overloaded"),
+        (&dead, "a-prefab", "The prefab gateway http://127.0.0.1:1 failed"),
+    ] {
+        let arguments = format!(r#"{{"prefab_id": "{prefab}"}}"#);
+        let call = call("c1", "list_prefab_functions", &arguments);
+        let result = text(&done(toolbox.call(&Session::new("run"), &call).await));
+        assert!(result.contains(wanted) && result.contains(r#""success":false"#), "{result}");
+    }
+}
