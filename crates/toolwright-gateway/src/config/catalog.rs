@@ -6,8 +6,8 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use http::Uri;
-use toolwright::catalog::Visibility;
 use toolwright::catalog::files::FileLimits;
+use toolwright::catalog::{PrefabId, Visibility};
 use toolwright::transport::AddressPolicy;
 use toolwright::{Fill, SecretString};
 
@@ -118,7 +118,12 @@ pub(super) fn read(mut table: Table<'_>, prefabs: Table<'_>) -> Result<Catalog, 
         prefabs: prefabs
             .entries()
             .into_iter()
-            .map(|(id, entry)| Ok((id, prefab(entry.table()?)?)))
+            .map(|(id, entry)| {
+                if PrefabId::parse(&id).is_none() {
+                    return Err(entry.error("this is not the id of a prefab, such as `my-prefab`"));
+                }
+                Ok((id, prefab(entry.table()?)?))
+            })
             .collect::<Result<_, ConfigError>>()?,
     };
     table.finish()?;

@@ -88,6 +88,7 @@ pub(super) async fn answer<'p>(
                 PrefabEndpoint::Run => authenticate(gateway, &live.keys, &request).await?,
                 _ => authenticate_key(&live.keys, &request)?,
             };
+            let job = run::job_id(&client, &request.headers);
             let body = request.body.read().await?;
             // The ledger records every call.
             gateway.telemetry.admit().await?;
@@ -95,7 +96,8 @@ pub(super) async fn answer<'p>(
             let catalog = gateway.prefabs.catalog().await?;
             let runner = live.tools.functions().runner().await?;
             let toolbox = live.tools.calls().with_journal(gateway.stores.saved.journal());
-            let calls = Calls { client: &client, access, catalog, runner: &runner, toolbox };
+            let toolbox = toolbox.with_handles(Arc::clone(&gateway.stores.handles));
+            let calls = Calls { client: &client, access, catalog, runner: &runner, toolbox, job };
             match parameter("id").map(percent::decode) {
                 Some(id) => calls.execute(&id, &body).await,
                 None => calls.run(&body).await,

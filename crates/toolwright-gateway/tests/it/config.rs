@@ -253,9 +253,8 @@ fn wrong_values_are_refused_with_the_accepted_ones() {
 
 #[test]
 fn tables_of_later_versions_are_refused_with_a_clear_message() {
-    for table in ["[mcp.files]\nurl = \"x\""] {
-        assert!(refusal(table).contains("this version of toolwright does not support it"));
-    }
+    let refused = refusal("[mcp.files]\nurl = \"x\"");
+    assert!(refused.contains("this version of toolwright does not support it"));
 }
 
 #[test]
@@ -562,21 +561,26 @@ fn settings_of_prefabs_are_checked() {
         ("[catalog]\nallow_addresses = [\"a b\"]", "catalog.allow_addresses[0]"),
         ("[catalog]\nmax_file = \"big\"", "a size"),
         ("[catalog]\nmax_fil = 1", "did you mean `max_file`"),
-        ("[prefabs.x.secrets]\nKEY = \"sk-written-here\"", "env:NAME"),
-        ("[prefabs.x.secrets]\nKEY = \"env:UNSET\"", "UNSET is not set"),
-        ("[prefabs.x.hide.f]\na = 1", "prefabs.x.hide.f.a"),
-        ("[prefabs.x.hide.f]\na = {}", "this must have one of `const`"),
-        ("[prefabs.x.hide.f]\na = { const = 1, caller = \"id\" }", "this must have one of"),
-        ("[prefabs.x.hide.f]\na = { caller = \"name\" }", "\"id\" or \"tenant\""),
-        ("[prefabs.x.hide.f]\na = { const = 2026-11-16 }", "no form in JSON"),
-        ("[prefabs.x]\nhidden = 1", "there is no such key"),
+        ("[prefabs.x-prefab.secrets]\nKEY = \"sk-written-here\"", "env:NAME"),
+        ("[prefabs.x-prefab.secrets]\nKEY = \"env:UNSET\"", "UNSET is not set"),
+        ("[prefabs.x-prefab.hide.f]\na = 1", "prefabs.x-prefab.hide.f.a"),
+        ("[prefabs.x-prefab.hide.f]\na = {}", "this must have one of `const`"),
+        ("[prefabs.x-prefab.hide.f]\na = { const = 1, caller = \"id\" }", "this must have one of"),
+        ("[prefabs.x-prefab.hide.f]\na = { caller = \"name\" }", "\"id\" or \"tenant\""),
+        ("[prefabs.x-prefab.hide.f]\na = { const = 2026-11-16 }", "no form in JSON"),
+        ("[prefabs.x-prefab]\nhidden = 1", "there is no such key"),
+        ("[prefabs.X_prefab]\nvisibility = \"private\"", "not the id of a prefab"),
+        ("[prefab_gateway]\nbase_url = \"localhost\"", "http or https URL"),
     ] {
         let shown = refusal(text);
         assert!(shown.contains(words), "{text}: {shown}");
         assert!(!shown.contains("sk-written-here"), "{shown}");
     }
     let config =
-        parse("[prefabs.x.hide.f]\na = { const = [0x10, 1.5, { b = \"c\" }, true] }").unwrap();
-    let Fill::Constant(constant) = &config.catalog.prefabs["x"].hide["f"][0].1 else { panic!() };
+        parse("[prefabs.x-prefab.hide.f]\na = { const = [0x10, 1.5, { b = \"c\" }, true] }")
+            .unwrap();
+    let Fill::Constant(constant) = &config.catalog.prefabs["x-prefab"].hide["f"][0].1 else {
+        panic!()
+    };
     assert_eq!(constant.compact(), r#"[16,1.5,{"b":"c"},true]"#);
 }

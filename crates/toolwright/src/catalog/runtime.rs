@@ -94,15 +94,25 @@ pub(super) fn file_error(error: FileError) -> ToolError {
     ToolError::new(text).with_kind("FileError")
 }
 
-/// Adds output files to a return value, under the member `files`.
+/// The output of a function that returns files: its return value, and the links to its files.
 pub(super) fn with_files(value: Json, files: Object) -> Json {
-    let mut object = match value {
-        Json::Object(object) => object,
-        Json::Null => Object::new(),
-        other => object! {"result": other},
-    };
-    object.insert(FILES, files);
-    object.into()
+    let mut output = object! {"output": value};
+    output.insert(FILES, files);
+    output.into()
+}
+
+/// Separates the return value of a function that returns files from the links to its files.
+pub fn split_files(output: Json) -> (Json, Object) {
+    match output {
+        Json::Object(mut object) if object.contains_key(FILES) => {
+            let files = match object.remove(FILES) {
+                Some(Json::Object(files)) => files,
+                _ => Object::new(),
+            };
+            (object.remove("output").unwrap_or_default(), files)
+        }
+        other => (other, Object::new()),
+    }
 }
 
 /// Runs functions of prefabs.
@@ -122,9 +132,11 @@ type FunctionKey = (Arc<str>, Arc<str>);
 impl Runner {
     /// Creates a runner whose functions take and return files of a data folder.
     pub fn new(data: &Path, files: Files) -> Runner {
+        let work = data.join(workspace::FOLDER);
+        workspace::sweep(&work);
         Runner {
             files,
-            work: data.join(workspace::FOLDER),
+            work,
             http: None,
             builtins: HashMap::new(),
             prefabs: HashMap::new(),
@@ -201,6 +213,14 @@ impl Runner {
             problem: problem.to_owned(),
         };
         let secrets = self.secrets(manifest, function)?;
+        for (parameter, _) in self.fills(manifest.id.as_str(), &function.name) {
+            let properties = function.input_schema.get("properties");
+            if properties.is_none_or(|own| own.get(parameter).is_none()) {
+                let problem =
+                    format!("the configuration hides `{parameter}`, which it does not have");
+                return Err(refused(&problem));
+            }
+        }
         let tool = Tool::function(name.clone(), function.input_schema.clone())
             .with_description(function.description.clone());
         let handler = match &manifest.runtime {
@@ -218,6 +238,7 @@ impl Runner {
                     folder,
                     function: function.clone(),
                     secrets,
+                    filled: self.filled_secrets(manifest.id.as_str(), &function.name),
                     files: self.files.clone(),
                     work: self.work.clone(),
                 };
@@ -270,6 +291,17 @@ impl Runner {
         settings.and_then(|settings| settings.fills.get(function)).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns the secrets that fill parameters of a function.
+    fn filled_secrets(&self, prefab: &str, function: &str) -> Vec<SecretString> {
+        let fills = self.fills(prefab, function).iter();
+        fills
+            .filter_map(|(_, fill)| match fill {
+                Fill::Secret(secret) => Some(secret.clone()),
+                _ => None,
+            })
+            .collect()
+    }
+
     /// Returns the secrets that a function needs.
     fn secrets(
         &self,
@@ -278,19 +310,22 @@ impl Runner {
     ) -> Result<Vec<(String, SecretString)>, FunctionError> {
         let prefab = manifest.id.as_str();
         let configured = self.prefabs.get(prefab).map(|settings| &settings.secrets);
-        let needed = manifest.secrets.iter().filter(|need| function.secrets.contains(&need.name));
-        needed
-            .map(|need| {
-                let secret = configured.and_then(|secrets| secrets.get(&need.name));
-                let secret = secret.ok_or_else(|| FunctionError::MissingSecret {
-                    prefab: prefab.to_owned(),
-                    secret: need.name.clone(),
-                    instructions: need.instructions.clone().unwrap_or_else(|| {
-                        format!("Set `{}` in [prefabs.{prefab}.secrets].", need.name)
-                    }),
-                })?;
-                Ok((need.name.clone(), secret.clone()))
-            })
-            .collect()
+        let find = |name: &str| configured.and_then(|secrets| secrets.get(name)).cloned();
+        let missing = |name: &str| {
+            let need = manifest.secrets.iter().find(|need| need.name == name);
+            let instructions = need.and_then(|need| need.instructions.clone());
+            FunctionError::MissingSecret {
+                prefab: prefab.to_owned(),
+                secret: name.to_owned(),
+                instructions: instructions
+                    .unwrap_or_else(|| format!("Set `{name}` in [prefabs.{prefab}.secrets].")),
+            }
+        };
+        let alternatives = function.http.as_ref().map(|binding| &*binding.security);
+        if let Some(name) = http::missing_secret(alternatives.unwrap_or_default(), &find) {
+            return Err(missing(&name));
+        }
+        let needed = function.secrets.iter();
+        needed.map(|name| Ok((name.clone(), find(name).ok_or_else(|| missing(name))?))).collect()
     }
 }

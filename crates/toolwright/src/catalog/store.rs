@@ -327,6 +327,10 @@ impl Catalog {
             }
             // Files follow the row: a version without files would be found and fail.
             self.0.folders.begin_removal(id, &removed).map_err(Abort::from)?;
+            // Another prefab may be published under the id.
+            if rows::versions(change, id)?.is_empty() {
+                rows::set_visibility(change, id, None)?;
+            }
             rows::touch(change, id, revision)?;
             Ok(removed)
         })?;

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use toolwright_core::part::Body;
 use toolwright_core::{Json, object};
 
-use super::access::{Access, tool_name};
+use super::access::Access;
 use super::files::{Files, LinkPurpose};
 use super::manifest::{FILES, Function};
 use super::remote::RemoteCatalog;
@@ -118,7 +118,13 @@ impl CatalogTools {
     ) -> Result<FoundPrefab, ToolError> {
         let LocalCatalog { catalog, runner } = (self.open)().await?;
         let access = access(scope).await;
-        let version = catalog.version(&access, prefab, version).map_err(lookup_error)?;
+        let (prefab, version) = (prefab.to_owned(), version.map(str::to_owned));
+        let find = move || {
+            let found = catalog.version(&access, &prefab, version.as_deref());
+            found.map(|found| (found, access))
+        };
+        let found = tokio::task::spawn_blocking(find).await.map_err(|_| unavailable())?;
+        let (version, access) = found.map_err(lookup_error)?;
         Ok(FoundPrefab { version, access, runner })
     }
 
@@ -127,10 +133,15 @@ impl CatalogTools {
         &self,
         scope: &Scope,
         files: &Files,
+        accept: &str,
     ) -> Result<Option<(String, String)>, ToolError> {
         let Some(address) = &self.files_url else { return Ok(None) };
         let now = SystemTime::now();
-        let reserved = files.reserve(&scope.session.caller.tenant, "upload", None, now).await;
+        // Functions may tell the type of a file by its name.
+        let extension =
+            Some(accept.trim()).filter(|own| own.starts_with('.') && !own.contains(','));
+        let name = format!("upload{}", extension.unwrap_or_default());
+        let reserved = files.reserve(&scope.session.caller.tenant, &name, None, now).await;
         let url = reserved.map_err(runtime::file_error)?;
         let link = files.link(LinkPurpose::Upload, &url, LINK_LIFETIME, now);
         Ok(Some((url.to_string(), format!("{address}{link}"))))
@@ -191,9 +202,10 @@ async fn list_prefab_functions(
         }
         Functions::Remote(remote) => {
             let functions = configured(remote.as_ref())?.functions(&prefab_id, version).await?;
+            let access = access(scope).await;
             let is_allowed = |own: &Json| {
                 let name = own.get("name").and_then(Json::as_str).unwrap_or_default();
-                scope.may_call(&tool_name(&prefab_id, name))
+                access.admits(&prefab_id, name)
             };
             let functions = functions.as_array().unwrap_or_default().iter().cloned();
             (version.unwrap_or("latest").to_owned(), functions.filter(is_allowed).collect())
@@ -231,7 +243,7 @@ async fn get_function_details(
         Functions::Remote(remote) => {
             let remote = configured(remote.as_ref())?;
             let shown = version.unwrap_or("latest");
-            if !scope.may_call(&tool_name(&prefab_id, &function_name)) {
+            if !access(scope).await.admits(&prefab_id, &function_name) {
                 return Err(unknown_function(&prefab_id, shown, &function_name));
             }
             (shown.to_owned(), remote.function(&prefab_id, version, &function_name).await?)
@@ -256,19 +268,19 @@ async fn call_prefab_function(
     /// Links to files by key, e.g. {"input": ["s3://…"]}
     files: Option<Json>,
 ) -> ToolResult {
-    let (tool, has_output_files) = match &tools.functions {
+    let (tool, version, has_output_files) = match &tools.functions {
         Functions::Local => {
             let found = tools.find(scope, &prefab_id, Some(&version)).await?;
             let function = found.function(&function_name)?;
             let tool = found.runner.tool(&found.version, function)?;
-            (tool, function.output_files().next().is_some())
+            (tool, found.number(), function.output_files().next().is_some())
         }
         Functions::Remote(remote) => {
             let remote = configured(remote.as_ref())?;
-            if !scope.may_call(&tool_name(&prefab_id, &function_name)) {
+            if !access(scope).await.admits(&prefab_id, &function_name) {
                 return Err(unknown_function(&prefab_id, &version, &function_name));
             }
-            (remote.tool(&prefab_id, &version, &function_name)?, true)
+            (remote.tool(&prefab_id, &version, &function_name)?, version, true)
         }
     };
     let mut arguments = parameters;
@@ -309,7 +321,7 @@ async fn request_file_upload(
     if matches!(tools.functions, Functions::Local) {
         let found = tools.find(scope, &prefab_id, Some(&version)).await?;
         found.function(&function_name)?;
-        reserved = tools.reserve(scope, found.runner.files()).await?;
+        reserved = tools.reserve(scope, found.runner.files(), &accept).await?;
     }
     let message = format!(
         "Upload {file_description}. Then send a message with the s3_url of the file \
@@ -371,10 +383,10 @@ fn shown_result(done: &CallResult, has_files: bool) -> (Json, Option<Json>) {
         _ => None,
     });
     let Some(value) = done.value() else { return (preview.into(), None) };
-    let mut value = value.into_owned();
-    let mut files = None;
-    if has_files && let Json::Object(object) = &mut value {
-        files = object.remove(FILES);
+    let (mut value, mut files) = (value.into_owned(), None);
+    if has_files {
+        let (own, links) = runtime::split_files(value);
+        (value, files) = (own, Some(Json::Object(links)));
     }
     let content = value.get("content").and_then(Json::as_str);
     let length = content.map_or(0, |content| content.chars().count());

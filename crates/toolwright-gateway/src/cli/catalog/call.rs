@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use toolwright::call::CallStatus;
@@ -17,7 +17,11 @@ use crate::cli::{input, tools};
 use crate::config::Config;
 use crate::key::Client;
 use crate::prefabs::{Functions, Prefabs};
+use crate::telemetry::RequestId;
 use crate::terminal;
+
+/// How long an input file is stored.
+const INPUT_LIFETIME: Duration = Duration::from_hours(1);
 
 /// Arguments of `catalog call`.
 #[derive(Debug, Args)]
@@ -57,6 +61,10 @@ impl Call {
     }
 
     async fn call(self, common: &Common, config: &Config) -> Result<(), Failure> {
+        if let Some(folder) = &self.output {
+            let shown = folder.display().to_string();
+            std::fs::create_dir_all(folder).map_err(exit::io(&shown))?;
+        }
         let prefabs = Arc::new(Prefabs::new(common.data.clone(), &config.catalog));
         let functions = Functions::new(prefabs, Arc::clone(&config.catalog), Vec::new());
         let failed = |fault: toolwright_core::Fault| Failure::failed(fault.message);
@@ -68,7 +76,8 @@ impl Call {
         let tool = tool.map_err(|error| Failure::failed(error.to_string()))?;
         let caller = Client::open().caller();
         let arguments = self.arguments(local.runner.files(), &caller).await?;
-        let session = Session::new("call").with_caller(caller.clone());
+        // Another call is another one, also with the same arguments.
+        let session = Session::new(RequestId::random().to_string()).with_caller(caller.clone());
         let call = toolwright::Call::new("call_1", self.function.as_str(), arguments);
         let status = Toolbox::default().call_tool(&session, &tool, &call).await;
         let CallStatus::Done(done) = status else {
@@ -78,10 +87,11 @@ impl Call {
             return Err(Failure::failed(terminal::plain(&done.outcome.words())));
         }
         let value = done.value().map(std::borrow::Cow::into_owned).unwrap_or_default();
-        if let Some(folder) = &self.output {
-            save(local.runner.files(), &caller, &value, folder).await?;
+        terminal::write(&value.pretty()).map_err(exit::io("stdout"))?;
+        match &self.output {
+            Some(folder) => save(local.runner.files(), &caller, &value, folder).await,
+            None => Ok(()),
         }
-        terminal::write(&value.pretty()).map_err(exit::io("stdout"))
     }
 
     /// The arguments, with links to the files, which are uploaded.
@@ -123,7 +133,8 @@ async fn upload(files: &Files, caller: &Caller, path: &Path) -> Result<String, F
     let stored = async {
         let mut upload = files.upload(&caller.tenant, &name, None, SystemTime::now()).await?;
         upload.copy(file).await?;
-        upload.finish(Lifetime::Permanent, SystemTime::now()).await
+        let lifetime = Lifetime::Temporary { lifetime: INPUT_LIFETIME, session: None };
+        upload.finish(lifetime, SystemTime::now()).await
     };
     let stored = stored.await.map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
     Ok(stored.url.to_string())

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
-use http::{HeaderValue, header};
+use http::{HeaderMap, HeaderValue, header};
 use http_body::Frame;
 use http_body_util::StreamBody;
 use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 use toolwright::call::{CallResult, CallStatus};
-use toolwright::catalog::runtime::{EventSender, FunctionError, Runner};
+use toolwright::catalog::runtime::{EventSender, FunctionError, Runner, split_files};
 use toolwright::catalog::{Access, Catalog, Function};
 use toolwright::toolbox::CompiledTool;
 use toolwright::{Arguments, Call, Context, Session, Toolbox};
@@ -46,6 +46,8 @@ pub(super) struct Calls<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) runner: &'a Runner,
     pub(super) toolbox: Toolbox,
+    /// The id of the request, the same for a repeated one
+    pub(super) job: String,
 }
 
 /// A call as it was sent.
@@ -77,8 +79,7 @@ impl Calls<'_> {
         }
         let requested: Vec<_> = calls.iter().map(requested).collect::<Result<_, Refusal>>()?;
         let mut checked = self.check(&requested).await?;
-        let job = RequestId::random().to_string();
-        let session = self.session(&job);
+        let (job, session) = (self.job.clone(), self.session());
         if let [one] = &*checked
             && one.is_streaming
             && let Some(one) = checked.pop()
@@ -116,8 +117,7 @@ impl Calls<'_> {
             files: document.get("files"),
         };
         let mut checked = self.check(&[requested]).await?;
-        let job = RequestId::random().to_string();
-        let session = self.session(&job);
+        let (job, session) = (self.job.clone(), self.session());
         let Some(one) = checked.pop() else { return Err(Refusal::invalid("There is no call.")) };
         if one.is_streaming {
             return Ok(streamed(job, self.toolbox, session, one));
@@ -130,8 +130,8 @@ impl Calls<'_> {
         Ok(fault::document(&Json::Object(reply)))
     }
 
-    fn session(&self, job: &str) -> Session {
-        Session::new(job).with_caller(self.client.caller()).with_exact_arguments()
+    fn session(&self) -> Session {
+        Session::new(self.job.as_str()).with_caller(self.client.caller()).with_exact_arguments()
     }
 
     /// Finds and checks all calls, and counts them against the client's rate.
@@ -156,7 +156,8 @@ impl Calls<'_> {
             }
             let name = tool.handler().tool().name.clone();
             let call = Call::new(format!("call_{index}"), name, Arguments::from_json(&arguments));
-            let (is_streaming, has_files) = (function.streaming, !function.files.is_empty());
+            let (is_streaming, has_files) =
+                (function.streaming, function.output_files().next().is_some());
             checked.push(CheckedFunction { tool, call, is_streaming, has_files });
         }
         let now = Instant::now();
@@ -169,6 +170,21 @@ impl Calls<'_> {
 
 const SUCCESS: &str = "SUCCESS";
 const FAILED: &str = "FAILED";
+
+/// Returns the id of a request. A client that repeats a request with the same `idempotency-key` repeats no
+/// effect, because the journal knows the calls.
+pub(super) fn job_id(client: &Client, headers: &HeaderMap) -> String {
+    match headers.get("idempotency-key") {
+        Some(key) => {
+            let mut hasher = blake3::Hasher::new();
+            for part in [client.name().as_bytes(), key.as_bytes()] {
+                hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+            }
+            hasher.finalize().to_hex()[..32].to_owned()
+        }
+        None => RequestId::random().to_string(),
+    }
+}
 
 /// Reads a call.
 fn requested(call: &Json) -> Result<RequestedCall<'_>, Refusal> {
@@ -243,18 +259,15 @@ fn outcome(status: &CallStatus, has_files: bool) -> Result<Object, Object> {
             "message": error.text.as_str(),
         });
     }
-    let (output, files) = split_files(result, has_files);
+    let (output, files) = separate(result, has_files);
     Ok(object! {"status": SUCCESS, "output": output, "files": files})
 }
 
 /// Separates the return value of a function from its files.
-fn split_files(result: &CallResult, has_files: bool) -> (Json, Json) {
-    let mut value = result.value().map(std::borrow::Cow::into_owned).unwrap_or_default();
-    let files = match &mut value {
-        Json::Object(object) if has_files => object.remove(FILES),
-        _ => None,
-    };
-    (value, files.unwrap_or_else(|| Json::Object(Object::new())))
+fn separate(result: &CallResult, has_files: bool) -> (Json, Json) {
+    let value = result.value().map(std::borrow::Cow::into_owned).unwrap_or_default();
+    let (value, files) = if has_files { split_files(value) } else { (value, Object::new()) };
+    (value, files.into())
 }
 
 /// A call whose reply is a stream of events.

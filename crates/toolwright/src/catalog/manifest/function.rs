@@ -171,6 +171,11 @@ pub(super) fn read(
 
     let (mut arguments, names) = input?;
     let files = files?;
+    let is_process = runtime.is_none_or(|runtime| matches!(runtime, Runtime::Process { .. }));
+    if !is_process && streaming == Some(true) {
+        let problem = "only a function of a process runtime answers with events";
+        problems.add(format!("{at}/streaming"), problem);
+    }
     let takes_files = files.iter().any(|file| file.direction == FileDirection::Input);
     if let Some(index) = names.iter().position(|name| name == FILES).filter(|_| takes_files) {
         let at = if is_listed {

@@ -317,3 +317,20 @@ fn the_request_of_a_function_uses_what_the_manifest_declares() {
         assert_eq!(faults(http), pointer.into_iter().collect::<Vec<_>>(), "{http}");
     }
 }
+
+#[test]
+fn the_keys_of_files_stay_within_a_folder() {
+    for key in ["../../..", "/etc", "..", "", "a/b"] {
+        let text = format!(
+            r#"{{"id":"a-prefab","version":"1.0.0","name":"A","description":"A prefab for tests.",
+                "functions":[{{"name":"run","description":"Runs.","files":{{"{key}":
+                    {{"type":"array","items":{{"type":"OutputFile"}}}}}}}}],
+                "runtime":{{"process":{{"command":["python3"]}}}}}}"#
+        );
+        let faults = Manifest::parse(&Json::parse(&text).unwrap()).unwrap_err();
+        assert!(
+            faults.iter().any(|fault| fault.problem.contains("the key of files")),
+            "{faults:?}"
+        );
+    }
+}

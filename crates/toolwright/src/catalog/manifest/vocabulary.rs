@@ -218,6 +218,13 @@ fn is_required(node: &Node<'_>, members: &Object) -> Option<bool> {
 pub(super) fn files(node: &Node<'_>) -> Option<Vec<FileParameter>> {
     let mut files = Vec::new();
     for (key, declared) in node.members()? {
+        // The key is the name of a folder for the function.
+        let is_name = (1..=64).contains(&key.len())
+            && key.bytes().all(|own| own.is_ascii_alphanumeric() || b"_-".contains(&own));
+        if !is_name {
+            declared.fault("the key of files has up to 64 letters, digits, '_' and '-'");
+            continue;
+        }
         let Some(object) = declared.object() else { continue };
         let Json::Object(mut schema) = lower(&declared, Unmarked::Optional) else { continue };
         let alone = object.get("type").and_then(file_direction);

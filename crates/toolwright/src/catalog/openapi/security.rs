@@ -78,6 +78,7 @@ impl<'d> Schemes<'d> {
                         set
                     })
                 })
+                .take(MAX_ALTERNATIVES)
                 .collect();
         }
         Ok(sets)

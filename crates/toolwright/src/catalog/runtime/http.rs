@@ -21,6 +21,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use toolwright_core::json::Object;
 
+pub(super) use auth::missing_secret;
 pub use auth::{MISSING_SECRET, Secrets};
 pub use binding::{Binding, BindingError, Body, Credential, Location, Method, Parameter, Style};
 pub(crate) use binding::{check_header, placeholders};

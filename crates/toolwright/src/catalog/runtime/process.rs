@@ -50,6 +50,8 @@ pub(super) struct ProcessFunction {
     pub(super) folder: PathBuf,
     pub(super) function: Function,
     pub(super) secrets: Vec<(String, SecretString)>,
+    /// Secrets that fill parameters
+    pub(super) filled: Vec<SecretString>,
     pub(super) files: Files,
     /// Where the files of calls are
     pub(super) work: PathBuf,
@@ -88,9 +90,12 @@ impl ProcessFunction {
                 failed(&format!("its stdout is not one JSON document{stderr}"))
             })?
         };
-        let Some(workspace) = workspace else { return Ok(Output::json(value)) };
-        let files = workspace.save_outputs().await?;
-        Ok(Output::json(with_files(value, files)))
+        match workspace {
+            Some(workspace) if workspace.has_outputs() => {
+                Ok(Output::json(with_files(value, workspace.save_outputs().await?)))
+            }
+            _ => Ok(Output::json(value)),
+        }
     }
 
     fn input(&self, scope: &Scope, parameters: Object, workspace: Option<&Workspace>) -> Json {
@@ -170,11 +175,15 @@ impl ProcessFunction {
         Ok(())
     }
 
-    /// The end of stderr, without secrets.
+    /// The end of stderr, without secrets and without paths of the machine.
     fn stderr(&self, output: &ProcessOutput) -> String {
         let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
-        for (_, secret) in self.secrets.iter().filter(|(_, secret)| !secret.expose().is_empty()) {
+        let secrets = self.secrets.iter().map(|(_, secret)| secret).chain(&self.filled);
+        for secret in secrets.filter(|secret| !secret.expose().is_empty()) {
             text = text.replace(secret.expose().as_str(), "[secret]");
+        }
+        for (folder, name) in [(&self.folder, "[prefab]"), (&self.work, "[work]")] {
+            text = text.replace(&*folder.to_string_lossy(), name);
         }
         let text = text.trim();
         let skipped = text.chars().count().saturating_sub(MAX_STDERR_CHARS);

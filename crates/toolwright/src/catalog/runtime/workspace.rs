@@ -1,7 +1,7 @@
 //! The files of one call of a function: copies of its input files, and a folder for its output files.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
 use toolwright_core::Json;
@@ -14,6 +14,9 @@ use crate::error::ToolError;
 
 /// The folder of all workspaces, in the data folder.
 pub(super) const FOLDER: &str = "work";
+
+/// Age at which a workspace belongs to no running call.
+const MAX_AGE: Duration = Duration::from_hours(24);
 
 /// The files of a call. Dropping it removes them.
 pub(super) struct Workspace {
@@ -52,11 +55,17 @@ impl Workspace {
             folders.iter().try_for_each(|folder| create_folder(folder))
         })
         .await?;
+        let mut size = 0;
         for parameter in function.input_files() {
             let links = links.and_then(|links| links.get(&parameter.key)).and_then(Json::as_array);
             let mut paths: Vec<Json> = Vec::new();
             for link in links.into_iter().flatten().filter_map(Json::as_str) {
-                let path = workspace.copy(&parameter.key, paths.len(), link).await?;
+                let file = find(files, tenant, &parameter.key, link).await?;
+                size += file.size;
+                if size > files.limits().tenant_bytes {
+                    return Err(failed("there are too many bytes of input files"));
+                }
+                let path = workspace.copy(&parameter.key, paths.len(), file).await?;
                 paths.push(path.to_string_lossy().into_owned().into());
             }
             if !paths.is_empty() {
@@ -67,8 +76,7 @@ impl Workspace {
     }
 
     /// Copies an input file, so that the function cannot change the stored one.
-    async fn copy(&self, key: &str, index: usize, link: &str) -> Result<PathBuf, ToolError> {
-        let file = find(&self.files, &self.tenant, key, link).await?;
+    async fn copy(&self, key: &str, index: usize, file: StoredFile) -> Result<PathBuf, ToolError> {
         let folder = self.folder.join("input").join(key).join(index.to_string());
         let path = folder.join(file.url.name());
         let copied = path.clone();
@@ -78,6 +86,11 @@ impl Workspace {
         })
         .await?;
         Ok(path)
+    }
+
+    /// Whether the function returns files.
+    pub(super) fn has_outputs(&self) -> bool {
+        !self.outputs.is_empty()
     }
 
     /// The paths of the input files, by key.
@@ -125,7 +138,7 @@ impl Drop for Workspace {
     fn drop(&mut self) {
         let folder = std::mem::take(&mut self.folder);
         let remove = move || {
-            // What cannot be removed now is removed with the data folder.
+            // What cannot be removed now is swept later.
             let _ = fs::remove_dir_all(folder);
         };
         match tokio::runtime::Handle::try_current() {
@@ -150,6 +163,19 @@ pub(super) async fn find(
         .with_kind("FileNotFound"),
         error => file_error(error),
     })
+}
+
+/// Removes workspaces that a killed process has left behind.
+pub(super) fn sweep(work: &Path) {
+    let Ok(entries) = fs::read_dir(work) else { return };
+    for entry in entries.flatten() {
+        let modified = entry.metadata().and_then(|own| own.modified()).ok();
+        let age = modified.and_then(|own| SystemTime::now().duration_since(own).ok());
+        if age.is_some_and(|age| age > MAX_AGE) {
+            // Another process may remove it as well.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// The regular files of a folder, by name. Links are left out: they may lead anywhere.

@@ -231,7 +231,10 @@ impl Publication<'_> {
         if is_new {
             self.insert(&manifest, &files, &digest, placed)?;
         }
-        self.deploy(&manifest)?;
+        // A version that was withdrawn is not deployed by publishing it again.
+        if is_new || self.options.latest {
+            self.deploy(&manifest)?;
+        }
         let visibility = self.options.visibility.or(manifest.visibility.filter(|_| is_new));
         if visibility.is_some() {
             rows::set_visibility(self.change, &id, visibility)?;

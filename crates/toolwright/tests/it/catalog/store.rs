@@ -1,7 +1,7 @@
 //! Versions: immutable, with a pointer to the latest one, shared by processes.
 
 use toolwright::catalog::{
-    Access, Catalog, LookupError, Manifest, Package, PublishError, PublishOptions,
+    Access, Catalog, LookupError, Manifest, Package, PublishError, PublishOptions, Visibility,
 };
 
 use super::{document, latest, package, publish};
@@ -194,4 +194,21 @@ fn another_process_is_noticed_at_once() {
     }
     other.tell("end");
     other.end();
+}
+
+#[test]
+fn a_withdrawn_version_stays_withdrawn_and_a_removed_prefab_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = Catalog::open(folder.path()).unwrap();
+    publish(&catalog, "a-prefab", "1.0.0").unwrap();
+    publish(&catalog, "a-prefab", "1.1.0").unwrap();
+    catalog.yank("a-prefab", "1.1.0", Some("broken")).unwrap();
+    publish(&catalog, "a-prefab", "1.1.0").unwrap();
+    assert_eq!(latest(&catalog, "a-prefab").as_deref(), Some("1.0.0"));
+
+    catalog.set_visibility("a-prefab", Some(Visibility::Public)).unwrap();
+    catalog.remove("a-prefab", None).unwrap();
+    publish(&catalog, "a-prefab", "2.0.0").unwrap();
+    let found = catalog.version(&Access::everything(), "a-prefab", None).unwrap();
+    assert_eq!(found.visibility, None);
 }

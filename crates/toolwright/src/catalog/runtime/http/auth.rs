@@ -34,28 +34,34 @@ pub(super) struct Applied {
     pub(super) token: Option<(TokenSource, Arc<Token>)>,
 }
 
-/// Chooses the first alternative whose secrets are configured.
+/// Returns a secret that is not configured, if no alternative can be used without it.
+pub(in crate::catalog::runtime) fn missing_secret(
+    alternatives: &[Vec<Credential>],
+    secrets: Secrets<'_>,
+) -> Option<String> {
+    let missing = |set: &Vec<Credential>| {
+        let names = set.iter().flat_map(Credential::secrets);
+        names.filter(|name| secrets(name).is_none()).map(str::to_owned).next()
+    };
+    let first = missing(alternatives.first()?)?;
+    // An empty alternative needs no credential.
+    alternatives.iter().all(|set| missing(set).is_some()).then_some(first)
+}
+
+/// Chooses the first alternative whose secrets are configured, and none only if no other one is.
 pub(super) fn choose<'b>(
     alternatives: &'b [Vec<Credential>],
     secrets: Secrets<'_>,
 ) -> Result<&'b [Credential], ToolError> {
-    let missing = |set: &[Credential]| {
-        let names = set.iter().flat_map(Credential::secrets);
-        names.filter(|name| secrets(name).is_none()).map(str::to_owned).next()
+    if let Some(name) = missing_secret(alternatives, secrets) {
+        let message = format!("the secret `{name}` is not configured");
+        return Err(ToolError::new(message).with_kind(MISSING_SECRET));
+    }
+    let is_configured = |set: &Vec<Credential>| {
+        set.iter().flat_map(Credential::secrets).all(|name| secrets(name).is_some())
     };
-    let Some(first) = alternatives.first() else { return Ok(&[]) };
-    // Without a credential only if no other one is configured.
-    let (optional, needed): (Vec<_>, Vec<_>) = alternatives.iter().partition(|set| set.is_empty());
-    if let Some(set) = needed.into_iter().find(|set| missing(set).is_none()) {
-        return Ok(set);
-    }
-    match missing(first) {
-        Some(name) if optional.is_empty() => {
-            let message = format!("the secret `{name}` is not configured");
-            Err(ToolError::new(message).with_kind(MISSING_SECRET))
-        }
-        _ => Ok(&[]),
-    }
+    let mut usable = alternatives.iter().filter(|set| !set.is_empty() && is_configured(set));
+    Ok(usable.next().map(Vec::as_slice).unwrap_or_default())
 }
 
 /// Adds credentials to a request.

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use toolwright_core::json::Object;
-use toolwright_core::{Json, Tool};
+use toolwright_core::{Json, Tool, object};
 
 use super::{HttpCall, HttpRuntime, InputFile};
-use crate::catalog::files::Files;
+use crate::catalog::files::{Files, Lifetime};
 use crate::catalog::manifest::{FILES, Function};
 use crate::catalog::runtime::workspace::{failed, find};
+use crate::catalog::runtime::{file_error, with_files};
 use crate::error::ToolError;
 use crate::handler::{Handler, ToolResult};
+use crate::output::{Content, Output};
 use crate::secret::SecretString;
 use crate::session::Scope;
 
@@ -57,7 +60,22 @@ impl HttpFunction {
             files: &files,
             secrets: &|name| self.secrets.get(name).cloned(),
         };
-        self.runtime.call(call).await
+        let output = self.runtime.call(call).await?;
+        self.store_bytes(&scope.session.caller.tenant, output).await
+    }
+
+    /// Stores bytes, which are no JSON, as a file of the caller.
+    async fn store_bytes(&self, tenant: &str, output: Output) -> ToolResult {
+        let [Content::Bytes(blob)] = &*output.content else { return Ok(output) };
+        let stored = async {
+            let now = SystemTime::now();
+            let mut upload = self.files.upload(tenant, "output", Some(&blob.mime), now).await?;
+            upload.write(&blob.bytes).await?;
+            upload.finish(Lifetime::Permanent, SystemTime::now()).await
+        };
+        let stored = stored.await.map_err(file_error)?;
+        let links = object! {"output": vec![Json::from(stored.url.to_string())]};
+        Ok(Output::json(with_files(Json::Null, links)))
     }
 
     async fn read_files(&self, tenant: &str, links: &Json) -> Result<Vec<InputFile>, ToolError> {
