@@ -41,6 +41,7 @@ pub use error::{ConfigError, FilePosition};
 pub use file::Env;
 pub use limits::Limits;
 pub use record::{Ledger, Log, LogFormat, Losses, OnFailure};
+pub use refer::CATALOG;
 pub use responses::Responses;
 pub use tls::Tls;
 pub use tools::{Tools, default_limits};

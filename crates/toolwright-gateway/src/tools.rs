@@ -17,7 +17,7 @@ use toolwright::transport::TransportError;
 use toolwright::{Effect, Handler, Limits, ToolError, Toolbox};
 use toolwright_core::{Fault, FaultClass, suggest};
 
-use crate::config::{self, Config, ConfigError};
+use crate::config::{self, CATALOG, Config, ConfigError};
 use crate::key::Client;
 use crate::prefabs::{FILE_CONTENT, Functions, Prefabs};
 
@@ -26,9 +26,6 @@ pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
 
 /// Why a tool with effects needs approval.
 const GUARDED: &str = "It changes something.";
-
-/// The name that selects all tools of the catalog.
-pub const CATALOG: &str = "catalog";
 
 /// The tools of a gateway.
 #[derive(Default)]

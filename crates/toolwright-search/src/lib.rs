@@ -6,8 +6,8 @@
 //!   meaning match each other, adjacent words of the need count more where they are adjacent in the
 //!   function, and words that only phrase a request count less.
 //! - [`Index::rank_prefabs`] ranks prefabs by their best functions, with either ranker.
-//! - [`Index::explain`] lists the terms, fields and weights behind a hit, and [`Index::hint`] says what to
-//!   try if there is none.
+//! - [`Index::explain`] lists the terms, fields and weights behind a hit, and [`Index::hint`] what to try
+//!   if nothing is found.
 //!
 //! Both rankers score with BM25F over [`Field`]s. English and Russian words are stemmed; names in
 //! camel case and snake case are split; Chinese, Japanese and Korean text is indexed as characters

@@ -9,8 +9,8 @@ use super::error::ConfigError;
 use super::upstream::{OFFLINE, Upstream};
 use super::value::Value;
 
-/// The name of all tools of the catalog.
-const CATALOG: &str = "catalog";
+/// The name that selects all tools of the catalog.
+pub const CATALOG: &str = "catalog";
 
 /// The names that can be referred to.
 pub(super) struct Names<'n> {

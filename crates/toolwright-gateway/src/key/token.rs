@@ -42,7 +42,7 @@ impl Keys {
         self.clients.values().find(|own| own.name() == name).cloned()
     }
 
-    /// The hash of a client's key as text; empty if there is none.
+    /// Returns the hash of a client's key as text, or an empty text for a client without a key.
     fn hash_of(&self, name: &str) -> String {
         let found = self.clients.iter().find(|(_, client)| client.name() == name);
         found.map(|(hash, _)| hash.to_string()).unwrap_or_default()

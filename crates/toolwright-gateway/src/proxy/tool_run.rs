@@ -55,9 +55,6 @@ pub struct RunStores {
     pub approvals: Arc<Approvals>,
 }
 
-/// The tool that calls functions of prefabs.
-const CALL_FUNCTION: &str = "call_prefab_function";
-
 /// The parts of a run for a client.
 pub struct Job {
     /// The id of the request and of the run
@@ -369,10 +366,6 @@ impl ToolRun {
     }
 
     fn has_effect(&self, tool: &str) -> bool {
-        // The function that it calls may have one.
-        if tool == CALL_FUNCTION {
-            return true;
-        }
         let handler = self.toolbox.handler(tool);
         handler.is_some_and(|handler| handler.settings().effect != Effect::None)
     }

@@ -23,8 +23,8 @@ use crate::transport::{HttpClient, TransportError};
 /// Deadline of a request that reads definitions.
 const READ_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Deadline of a call.
-const CALL_DEADLINE: Duration = Duration::from_mins(20);
+/// Deadline of a call, which ends at the deadline of its function if that is earlier.
+pub(super) const CALL_DEADLINE: Duration = Duration::from_mins(20);
 
 /// Maximum size of an answer in bytes.
 const MAX_ANSWER_BYTES: usize = 64 << 20;

@@ -19,7 +19,7 @@ pub(super) fn credentials(document: &Json) -> Vec<ManifestFault> {
 
 fn visit(value: &Json, at: &str, found: &mut Vec<ManifestFault>) {
     match value {
-        // A regular expression describes credentials, and is none.
+        // A regular expression that matches credentials is not a credential.
         Json::String(_) if at.ends_with("/pattern") => {}
         Json::String(text) if redact::has_credential(text) => report(at, found),
         Json::Array(items) => {

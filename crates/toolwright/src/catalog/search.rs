@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
-use toolwright_core::Json;
+use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
 pub use toolwright_search::{Dictionary, DictionaryError};
 use toolwright_search::{Document, Index, Match, Options, Parameter, Prefab, Ranker};
 
@@ -93,6 +94,22 @@ pub struct PrefabHit {
     pub functions: Vec<FunctionHit>,
     /// Whether the query is the id or the name of the prefab
     pub is_exact: bool,
+}
+
+impl PrefabHit {
+    /// Returns it as an entry of an index, with its functions as another function writes them.
+    pub fn to_json(&self, function: impl Fn(&FunctionHit) -> Object) -> Object {
+        let manifest = &self.prefab.manifest;
+        object! {
+            "id": manifest.id.as_str(),
+            "version": manifest.version.to_string(),
+            "name": manifest.name.as_str(),
+            "description": manifest.description.as_str(),
+            "tags": manifest.tags.clone(),
+            "author": manifest.author.clone(),
+            "functions": self.functions.iter().map(function).collect::<Vec<Object>>(),
+        }
+    }
 }
 
 /// A found function.

@@ -43,7 +43,7 @@ impl From<KeyFileError> for SigningKeyError {
 }
 
 impl SigningKey {
-    /// Opens the key of a data folder. Creates it, readable by its owner alone, if there is none.
+    /// Opens the key of a data folder. Creates the file with mode 0600 if it does not exist.
     pub fn open(data: &Path) -> Result<SigningKey, SigningKeyError> {
         let key = key_file::open(&data.join(FILE))?;
         Ok(SigningKey(hmac::Key::new(hmac::HMAC_SHA256, key.expose())))

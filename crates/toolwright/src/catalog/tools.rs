@@ -15,16 +15,13 @@ use toolwright_core::{Json, object};
 use super::access::Access;
 use super::files::{Files, LinkPurpose};
 use super::manifest::{FILES, Function};
-use super::remote::RemoteCatalog;
+use super::remote::{CALL_DEADLINE, RemoteCatalog};
 use super::runtime::{self, Runner};
 use super::store::{Catalog, LookupError, PrefabVersion};
 use crate::call::CallResult;
 use crate::handler::ToolResult;
 use crate::prelude::*;
 use crate::settings::Envelope;
-
-/// Deadline of a call, which ends at the deadline of its function if that is earlier.
-const CALL_DEADLINE: Duration = Duration::from_mins(20);
 
 /// Maximum number of characters of the member `content` of a result that a model receives.
 const MAX_CONTENT_CHARS: usize = 2000;
@@ -253,7 +250,7 @@ async fn get_function_details(
 }
 
 /// Calls a function of a prefab and returns its result. See `get_function_details` for its parameters.
-#[tool(read_only)]
+#[tool(keyed)]
 async fn call_prefab_function(
     #[context] tools: &CatalogTools,
     #[scope] scope: &Scope,

@@ -101,21 +101,8 @@ fn write(common: &Common, hits: &[PrefabHit]) -> Result<(), Failure> {
             rows.extend(matches);
         }
     }
-    let document = || hits.iter().map(document).collect::<Vec<Object>>().into();
+    let document = || hits.iter().map(|hit| hit.to_json(function)).collect::<Vec<Object>>().into();
     common.write(document, ["PREFAB", "FUNCTION", "SCORE", "WHAT IT DOES"], &rows)
-}
-
-fn document(hit: &PrefabHit) -> Object {
-    let manifest = &hit.prefab.manifest;
-    object! {
-        "id": manifest.id.as_str(),
-        "version": manifest.version.to_string(),
-        "name": manifest.name.as_str(),
-        "description": manifest.description.as_str(),
-        "tags": manifest.tags.clone(),
-        "author": manifest.author.as_deref(),
-        "functions": hit.functions.iter().map(function).collect::<Vec<Object>>(),
-    }
 }
 
 fn function(hit: &FunctionHit) -> Object {

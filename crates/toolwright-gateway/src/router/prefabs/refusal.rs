@@ -149,15 +149,7 @@ impl From<Fault> for Refusal {
     fn from(fault: Fault) -> Refusal {
         let usual = match fault.class {
             FaultClass::Invalid => 422,
-            FaultClass::Unauthenticated => 401,
-            FaultClass::Billing => 402,
-            FaultClass::Forbidden => 403,
-            FaultClass::NotFound => 404,
-            FaultClass::TooLarge => 413,
-            FaultClass::RateLimited => 429,
-            FaultClass::Timeout => 504,
-            FaultClass::Overloaded => 503,
-            _ => 500,
+            class => class.status(),
         };
         let status = StatusCode::from_u16(fault.status.unwrap_or(usual));
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

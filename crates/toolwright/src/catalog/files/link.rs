@@ -1,4 +1,4 @@
-//! Signed links: whoever has one may upload or download one file until it expires.
+//! Signed links. A link allows its holder to upload or download one file until it expires.
 
 use std::time::{Duration, SystemTime};
 

@@ -92,7 +92,7 @@ pub(super) fn semver(text: &str) -> String {
     }
 }
 
-/// Returns a text of at most so many characters, without credentials that it shows as examples.
+/// Truncates a text to a number of characters, and removes credentials that it shows as examples.
 pub(super) fn shorten(text: &str, most: usize) -> String {
     let text = text.trim();
     let kept = if text.chars().nth(most).is_none() {

@@ -185,13 +185,7 @@ impl<'d> Converter<'d> {
     /// A schema that accepts any value of the same type.
     fn open(&mut self, node: &Node<'d>) -> Json {
         self.is_shortened = true;
-        let mut out = Object::new();
-        let kinds = types(node);
-        match &kinds[..] {
-            [] => {}
-            [one] => out.insert("type", *one),
-            kinds => out.insert("type", kinds.to_vec()),
-        }
+        let mut out = typed(node);
         if let Some(description) = node.text("description") {
             out.insert("description", shorten(description, 100));
         }
@@ -200,7 +194,7 @@ impl<'d> Converter<'d> {
 
     fn schema(&mut self, node: &Node<'d>, depth: usize) -> Result<Json, Refusal> {
         let Some(object) = node.value.as_object() else {
-            // `true` and `false` are schemas; what is none accepts everything.
+            // `true` and `false` are schemas; any other value accepts everything.
             return Ok(Json::Bool(node.value.as_bool().unwrap_or(true)));
         };
         if let Some(reference) = node.text("$ref") {
@@ -210,13 +204,7 @@ impl<'d> Converter<'d> {
         if depth >= self.limits.depth && has_parts.iter().any(|key| object.contains_key(key)) {
             return Ok(self.open(node));
         }
-        let mut out = Object::new();
-        let kinds = types(node);
-        match &kinds[..] {
-            [] => {}
-            [one] => out.insert("type", *one),
-            kinds => out.insert("type", kinds.to_vec()),
-        }
+        let mut out = typed(node);
         self.describe(node, &mut out);
         if let Some(values) =
             object.get("enum").and_then(Json::as_array).filter(|own| !own.is_empty())
@@ -390,6 +378,17 @@ pub(super) fn without_example(name: &str, schema: &mut Json) {
     {
         schema.remove("examples");
     }
+}
+
+/// A schema with only the type of another one.
+fn typed(node: &Node<'_>) -> Object {
+    let mut out = Object::new();
+    match &types(node)[..] {
+        [] => {}
+        [one] => out.insert("type", *one),
+        kinds => out.insert("type", kinds.to_vec()),
+    }
+    out
 }
 
 /// The types that a schema names.

@@ -94,20 +94,10 @@ async fn find(
     found.map_err(|_| unavailable())?.map_err(|_| unavailable())
 }
 
-/// A found prefab, as an entry of an index with its best functions.
+/// A found prefab, with the names and descriptions of its best functions.
 fn prefab(hit: &PrefabHit) -> Json {
-    let manifest = &hit.prefab.manifest;
-    let function = |own: &FunctionHit| -> Json {
-        object! {"name": own.name.as_str(), "description": own.description.as_str()}.into()
+    let function = |own: &FunctionHit| {
+        object! {"name": own.name.as_str(), "description": own.description.as_str()}
     };
-    object! {
-        "id": manifest.id.as_str(),
-        "version": manifest.version.to_string(),
-        "name": manifest.name.as_str(),
-        "description": manifest.description.as_str(),
-        "tags": manifest.tags.clone(),
-        "author": manifest.author.clone(),
-        "functions": hit.functions.iter().map(function).collect::<Vec<Json>>(),
-    }
-    .into()
+    hit.to_json(function).into()
 }

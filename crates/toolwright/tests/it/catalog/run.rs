@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use toolwright::call::{CallResult, Policy, Rule, Verdict};
 use toolwright::catalog::files::{FileLimits, Files, Lifetime};
 use toolwright::catalog::runtime::{EventSender, PrefabSettings, Runner};
-use toolwright::catalog::tools::CatalogTools;
+use toolwright::catalog::tools::{CatalogTools, NAMES};
 use toolwright::catalog::{Catalog, Package, PublishOptions};
 use toolwright::context::Context;
 use toolwright::ledger::{MemoryLedger, Query};
@@ -201,6 +201,7 @@ async fn a_streaming_function_sends_events_and_has_a_result() {
 async fn tools_answer_in_the_form_of_prefab_gateways() {
     let site = Site::new();
     let toolbox = site.toolbox(site.runner());
+    assert_eq!(toolbox.names().collect::<Vec<_>>(), NAMES);
     for (tool, arguments, wanted) in [
         (
             "list_prefab_functions",
