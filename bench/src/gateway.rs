@@ -84,7 +84,7 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
     let ours = stage.processor_time() + Usage::of(std::process::id()).total();
     let others = machine.taken_by_others(ours, site.cores().count());
     let goals = goal::judge(&report);
-    report::print_goals(&goals);
+    crate::goal::print(&goals);
     println!("other programs took {:.0} % of the machine meanwhile", others * 100.0);
     if let Some(file) = &plan.json {
         std::fs::write(file, report::json(&report, &goals, others))?;

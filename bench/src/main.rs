@@ -1,6 +1,6 @@
 //! Measures the gateway from outside, as separate processes on loopback. `cargo xtask bench-gateway`,
-//! `cargo xtask soak` and `cargo xtask chaos` start it: it starts itself again as mock upstream and as
-//! bare proxy.
+//! `cargo xtask bench-mcp`, `cargo xtask soak` and `cargo xtask chaos` start it: it starts itself again as mock upstream, as
+//! MCP server and as bare proxy.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its terminal")]
 #![allow(
     clippy::cast_precision_loss,
@@ -15,7 +15,9 @@ mod failure;
 mod findings;
 mod floor;
 mod gateway;
+mod goal;
 mod load;
+mod mcp;
 mod mock;
 mod nonce;
 mod process;
@@ -32,10 +34,13 @@ const HELP: &str = "\
 Usage: toolwright-bench <command>
 
   gateway [--short] [--json FILE]  measure direct, through a bare proxy, through the gateway
+  mcp [--short] [--sdk COMMAND]    measure calls of MCP servers, direct and through the gateway: of a
+                                   bare one, and of one that COMMAND starts, which prints its address
   soak [--seconds N]               load with faults, then look for what was leaked or forgotten
   chaos [--seconds N] [--seed N]   traffic in all dialects while everything around the gateway
                                    fails; then count effects, exchanges and what is left
   mock                             the mock upstream alone; prints its address
+  mcp-server                       the MCP server alone; prints its address
   floor ADDRESS                    the bare proxy alone, before ADDRESS; prints its address
 ";
 
@@ -47,6 +52,8 @@ fn main() -> ExitCode {
         ["mock", address] => mock::run(address),
         ["floor", upstream] => floor::run(upstream),
         ["gateway", rest @ ..] => gateway::Plan::parse(rest).and_then(|plan| gateway::run(&plan)),
+        ["mcp", rest @ ..] => mcp::Plan::parse(rest).and_then(|plan| mcp::run(&plan)),
+        ["mcp-server"] => mcp::serve(),
         ["soak"] => soak::run(soak::DEFAULT),
         ["soak", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => soak::run(std::time::Duration::from_secs(seconds)),

@@ -7,5 +7,5 @@ mod usage;
 
 pub(crate) use self::child::Child;
 pub(crate) use self::cores::{Cores, allow_many_files};
-pub(crate) use self::site::{Serving, Site, get, page, upstream_table};
+pub(crate) use self::site::{Serving, Site, get, mcp_table, page, upstream_table};
 pub(crate) use self::usage::{Machine, Usage, descendants, files, resident};

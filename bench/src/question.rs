@@ -1,10 +1,11 @@
-//! The requests of the clients: openai-chat requests of several sizes, as an SDK would send them,
-//! with a nonce that the reply must repeat.
+//! The requests of the clients: openai-chat requests of several sizes, as an SDK would send them, and MCP
+//! requests, with a nonce that the reply must repeat.
 
 mod agent;
 
-use hyper::Request;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{HeaderMap, Request, Uri};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -70,6 +71,8 @@ impl ReplyKind {
 /// A request without its nonce. Clones share the bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
+    path: Uri,
+    headers: HeaderMap,
     before: Bytes,
     after: Bytes,
 }
@@ -105,11 +108,49 @@ impl Question {
             body["stream"] = true.into();
             body["stream_options"] = json!({"include_usage": true});
         }
+        Question::post("/v1/chat/completions", HEADERS, &body)
+    }
+
+    /// A call of a tool of an MCP server, which repeats a text.
+    pub(crate) fn call_tool(path: &str, tool: &str) -> Question {
+        let arguments = json!({"text": "Where is order nonce-0000000000000000?", "limit": 5});
+        let params = json!({"name": tool, "arguments": arguments, "_meta": mcp_meta()});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let mut question = Question::post(path, MCP_HEADERS, &body);
+        question.add_header("mcp-method", "tools/call");
+        question.add_header("mcp-name", tool);
+        question
+    }
+
+    /// A request for a page of the tools of an MCP server.
+    pub(crate) fn list_tools(path: &str, cursor: Option<&str>) -> Question {
+        let mut params = json!({"_meta": mcp_meta(), "nonce": "nonce-0000000000000000"});
+        if let Some(cursor) = cursor {
+            params["cursor"] = cursor.into();
+        }
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params});
+        let mut question = Question::post(path, MCP_HEADERS, &body);
+        question.add_header("mcp-method", "tools/list");
+        question
+    }
+
+    /// A request with a body that has a nonce.
+    fn post(path: &str, headers: &[(&'static str, &'static str)], body: &Value) -> Question {
         let mut before = Bytes::from(body.to_string());
         let place = Nonce::place(&before).unwrap_or_default();
         let mut after = before.split_off(place);
         let _ = after.split_to(16);
-        Question { before, after }
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        let path = path.parse().unwrap_or_default();
+        Question { path, headers: headers.collect(), before, after }
+    }
+
+    fn add_header(&mut self, name: &'static str, value: &str) {
+        if let Ok(value) = value.parse() {
+            self.headers.insert(name, value);
+        }
     }
 
     /// The length of the body.
@@ -125,12 +166,9 @@ impl Question {
             next: 3,
         });
         *request.method_mut() = hyper::Method::POST;
-        *request.uri_mut() = hyper::Uri::from_static("/v1/chat/completions");
+        *request.uri_mut() = self.path.clone();
         let headers = request.headers_mut();
-        headers.reserve(HEADERS.len() + 1);
-        for (name, value) in HEADERS {
-            headers.insert(*name, hyper::header::HeaderValue::from_static(value));
-        }
+        headers.clone_from(&self.headers);
         if let Ok(host) = host.parse() {
             headers.insert(hyper::header::HOST, host);
         }
@@ -152,6 +190,19 @@ const HEADERS: &[(&str, &str)] = &[
     ("x-stainless-async", "false"),
     ("x-stainless-retry-count", "0"),
 ];
+
+const MCP_HEADERS: &[(&str, &str)] = &[
+    ("accept", "application/json, text/event-stream"),
+    ("content-type", "application/json"),
+    ("mcp-protocol-version", "2026-07-28"),
+];
+
+/// What every MCP request says of its client.
+fn mcp_meta() -> Value {
+    json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {}})
+}
 
 /// The body of a request: three pieces, so that a megabyte is not copied for sixteen digits.
 pub(crate) struct QuestionBody {

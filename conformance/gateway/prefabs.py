@@ -226,14 +226,14 @@ def _errors(client, other, address, home):
 
 
 def _limited(address, key):
-    """A client that has used its rate."""
+    """A client that has used its rate, for its token and for a call."""
     client = gateway_sdk.GatewayClient.from_api_key(key, base_url=address)
     client.run(_ID, "1.0.0", "refuse", {})
     quota = _raised(
         exceptions.QuotaExceededError, lambda: client.run(_ID, "1.0.0", "refuse", {})
     )
     found = (quota.limit, quota.used, quota.quota_type)
-    need(found == (1, 1, "requests_per_minute"), "quota", repr(found))
+    need(found == (2, 2, "requests_per_minute"), "quota", repr(found))
 
 
 def _unavailable():
@@ -248,9 +248,8 @@ def _unavailable():
 
 def _broken(client):
     """A function that nothing here can run."""
-    _raised(
-        exceptions.ServiceUnavailableError, lambda: client.run("mcp-prefab", "1.0.0", "any", {})
-    )
+    raised = _raised(exceptions.GatewayError, lambda: client.run("mcp-prefab", "1.0.0", "any", {}))
+    need(raised.details == {"error_code": "NOT_RUNNABLE"}, "details", repr(raised.details))
 
 
 def _public(address, root):
@@ -305,7 +304,7 @@ def run(binary, root, home, report):
     alice, bob, slow = (
         _key(binary, "alice"),
         _key(binary, "bob"),
-        _key(binary, "slow", "--requests-per-minute", "1"),
+        _key(binary, "slow", "--requests-per-minute", "2"),
     )
     more = '\n[catalog]\nmax_file = "1MB"\nmax_storage = "3MB"\n'
     tables = "\n".join(table for _, table in (alice, bob, slow))

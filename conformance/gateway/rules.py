@@ -15,6 +15,8 @@ class RuleModel:
     key = "upstream-rules"
 
     def __init__(self):
+        # The tools that requests offered
+        self.tools = []
         self.vendor = upstreams.module("openai-chat")
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.daemon_threads = True
@@ -52,6 +54,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
+        self.server.model.tools.extend(body.get("tools", ()))
         message = {"role": "assistant", **_answer(self.server.model, body["messages"])}
         stop = "tool_calls" if message.get("tool_calls") else "stop"
         reply = {

@@ -3,12 +3,24 @@
 
 use std::path::PathBuf;
 
+use crate::mcp;
 use crate::run::{Outcome, Program, root};
 
 /// Measures the gateway. The options are those of `bench-gateway --help`.
 pub(crate) fn measure(options: &[&str]) -> Outcome {
     build()?;
     bench("gateway").with(options).run()
+}
+
+/// Measures calls of MCP servers through the gateway.
+pub(crate) fn measure_mcp(options: &[&str]) -> Outcome {
+    build()?;
+    let venv = mcp::python_sdk();
+    venv.install()?;
+    let python = root().join(&venv.folder).join("bin/python");
+    let server = root().join("fixtures/mcp/servers/echo.py");
+    let sdk = ["--sdk", &python.to_string_lossy(), &server.to_string_lossy()];
+    bench("mcp").with(options).with(&sdk).run()
 }
 
 /// Runs load with faults, then checks for leaks and missing records.

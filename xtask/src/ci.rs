@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
 use crate::{
-    args_report, bench, bench_gateway, clients, conformance, examples, features, fuzz, oauth,
-    recorded, release, tidy,
+    args_report, bench, bench_gateway, clients, conformance, examples, features, fuzz, mcp, oauth,
+    recorded, release, schemathesis, tidy,
 };
 
 struct Step {
@@ -20,24 +20,26 @@ struct Step {
 const QUICK: &[Step] = &[
     Step { name: "format", budget: 1, run: format },
     Step { name: "lints", budget: 3, run: lints },
-    Step { name: "tests", budget: 8, run: tests },
+    Step { name: "tests", budget: 9, run: tests },
     Step { name: "docs", budget: 1, run: docs },
     Step { name: "tidy", budget: 1, run: tidy::run },
     Step { name: "examples", budget: 2, run: examples::run },
     Step { name: "external", budget: 2, run: release::external },
-    Step { name: "args-report", budget: 1, run: || args_report::run("fixtures/args") },
-    Step { name: "conformance", budget: 4, run: || conformance::run(conformance::Plan::default()) },
+    Step { name: "args-report", budget: 2, run: || args_report::run("fixtures/args") },
+    Step { name: "conformance", budget: 5, run: || conformance::run(conformance::Plan::default()) },
 ];
 
 const SLOW: &[Step] = &[
     Step { name: "publish", budget: 4, run: release::publish },
-    Step { name: "semver", budget: 12, run: release::semver },
     Step { name: "oauth", budget: 2, run: oauth::run },
+    Step { name: "mcp", budget: 6, run: mcp::run },
+    Step { name: "schemathesis", budget: 2, run: || schemathesis::run(&["--seconds", "45"]) },
     Step { name: "clients", budget: 3, run: || clients::run(&["--quick"]) },
     Step { name: "recorded", budget: 2, run: || recorded::run_if_present("../shared/recorded") },
     Step { name: "fuzz", budget: 4, run: || fuzz::run(&fuzz::Plan::default()) },
-    Step { name: "bench", budget: 10, run: || bench::run(bench::Length::Short) },
+    Step { name: "bench", budget: 12, run: || bench::run(bench::Length::Short) },
     Step { name: "bench-gateway", budget: 7, run: || bench_gateway::measure(&["--short"]) },
+    Step { name: "bench-mcp", budget: 1, run: || bench_gateway::measure_mcp(&["--short"]) },
     Step { name: "soak", budget: 1, run: || bench_gateway::soak(&["--seconds", "20"]) },
     Step { name: "chaos", budget: 2, run: || bench_gateway::chaos(&["--seconds", "60"]) },
 ];

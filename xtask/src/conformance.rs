@@ -1,6 +1,6 @@
 //! Checks our output with the vendors' SDKs, and drives the gateway with them: `conformance/` in
 //! separate environments, for the Python SDKs, for their previous major versions, and for
-//! JavaScript.
+//! JavaScript. Documents and pictures of plans are judged by Redocly's linter and by Mermaid.
 
 use std::fs;
 
@@ -11,6 +11,9 @@ use crate::run::{Failure, Outcome, Program, root};
 pub(crate) const BINARY: &str = "target/debug/toolwright";
 const JAVASCRIPT: NodePackages =
     NodePackages { source: "conformance/js", folder: "target/conformance-js" };
+/// The judges of exported and drawn plans.
+const PLANS: NodePackages =
+    NodePackages { source: "conformance/plans", folder: "target/conformance-plans" };
 /// A file that the JavaScript driver reads in addition to its own.
 const TASK: &str = "conformance/gateway/task.json";
 
@@ -74,7 +77,19 @@ pub(crate) fn run(plan: Plan) -> Outcome {
         .run()?;
     current.python("conformance/validate.py").with(&["."]).run()?;
     let write: &[&str] = if plan.readme == Readme::Write { &["--write"] } else { &[] };
-    matrix(&current, &previous).with(verbose).with(write).with(&["."]).run()
+    matrix(&current, &previous).with(verbose).with(write).with(&["."]).run()?;
+    plans()
+}
+
+/// Lints the Arazzo and OpenAPI documents of the plans of `fixtures/plans`, and parses their flowcharts. A
+/// test of core shows that they are what is exported and drawn.
+fn plans() -> Outcome {
+    PLANS.install()?;
+    let folder = root().join(PLANS.folder);
+    let check = folder.join("check.mjs");
+    Program::new(folder.join("node_modules/.bin/node"))
+        .with(&[&check.to_string_lossy(), "fixtures/plans"])
+        .run()
 }
 
 /// The environment with the vendors' SDKs.

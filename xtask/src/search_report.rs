@@ -13,6 +13,7 @@
 
 mod bilingual;
 mod measure;
+mod vectors;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -33,9 +34,44 @@ const HEADER: [&str; 2] = [
     "set            tools  queries  nDCG@10  R@5  R@10   nDCG@10  R@5  R@10   even   odd   unfiltered   off-topic empty",
 ];
 
+/// What to evaluate.
+#[derive(Default)]
+pub(crate) struct Plan {
+    directory: String,
+    dictionary: Option<String>,
+    vectors: Option<String>,
+}
+
+impl Plan {
+    /// Parses the arguments.
+    pub(crate) fn parse(arguments: &[&str]) -> Result<Plan, Failure> {
+        let mut plan = Plan::default();
+        let mut rest = arguments;
+        while let Some((&first, others)) = rest.split_first() {
+            rest = others;
+            let option = match first {
+                "--dictionary" => &mut plan.dictionary,
+                "--vectors" => &mut plan.vectors,
+                _ => {
+                    first.clone_into(&mut plan.directory);
+                    continue;
+                }
+            };
+            let Some((value, others)) = rest.split_first() else {
+                return Err(Failure(format!("{first} needs a file")));
+            };
+            (*option, rest) = (Some((*value).to_owned()), others);
+        }
+        if plan.directory.is_empty() {
+            return Err(Failure("search-report needs a directory of sets".to_owned()));
+        }
+        Ok(plan)
+    }
+}
+
 /// Evaluates a directory.
-pub(crate) fn run(directory: &str, dictionary: Option<&str>) -> Outcome {
-    let directory = std::env::current_dir()?.join(directory);
+pub(crate) fn run(plan: &Plan) -> Outcome {
+    let directory = std::env::current_dir()?.join(&plan.directory);
     let folders = folders(&directory)?;
     let sets: Vec<Set> =
         folders.iter().map(|folder| Set::read(folder)).collect::<Result<_, _>>()?;
@@ -43,7 +79,10 @@ pub(crate) fn run(directory: &str, dictionary: Option<&str>) -> Outcome {
     for set in &sets {
         println!("{}", report(set));
     }
-    bilingual::run(&sets, dictionary)
+    if let Some(file) = &plan.vectors {
+        vectors::run(&sets, file)?;
+    }
+    bilingual::run(&sets, plan.dictionary.as_deref())
 }
 
 /// The folders of sets, sorted.

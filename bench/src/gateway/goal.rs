@@ -4,32 +4,8 @@ use super::case::Pace;
 use super::measure::Cell;
 use super::report::Report;
 use super::route::Route;
+use crate::goal::Goal;
 use crate::question::{ReplyKind, Size};
-
-/// A goal and the measured value.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Goal {
-    /// The name of the figure
-    pub(crate) what: String,
-    /// Its unit
-    pub(crate) unit: &'static str,
-    /// The maximum
-    pub(crate) most: f64,
-    /// The measured value
-    pub(crate) reached: f64,
-}
-
-impl Goal {
-    /// Whether the goal was met. An unmeasured goal was not met.
-    pub(crate) fn is_met(&self) -> bool {
-        self.reached <= self.most
-    }
-
-    /// By how much it was met or missed, as a fraction of the goal.
-    pub(crate) fn margin(&self) -> f64 {
-        (self.reached - self.most) / self.most
-    }
-}
 
 /// Compares the figures of a report with the goals.
 pub(crate) fn judge(report: &Report) -> Vec<Goal> {
@@ -119,15 +95,6 @@ fn find_paced(report: &Report, route: Route) -> Option<&Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_goal_reports_its_margin() {
-        let goal = |reached| Goal { what: "memory".into(), unit: "MB", most: 40.0, reached };
-        assert!(goal(30.0).is_met());
-        assert!(!goal(50.0).is_met());
-        assert_eq!((goal(50.0).margin() * 100.0) as i64, 25);
-        assert!(!goal(f64::NAN).is_met());
-    }
 
     #[test]
     fn unmeasured_figures_have_no_goal() {

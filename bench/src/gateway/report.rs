@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::case::Case;
-use super::goal::Goal;
 use super::measure::Cell;
 use super::memory::{NAME, OpenStreams};
 use super::route::Route;
+use crate::goal::Goal;
 use crate::process::Site;
 use crate::question::{ReplyKind, Size};
 use crate::table::{Table, figure};
@@ -81,29 +81,6 @@ pub(crate) fn print_open_streams(report: &Report) {
         table.row(row);
     }
     table.print();
-}
-
-/// Prints the goals.
-pub(crate) fn print_goals(goals: &[Goal]) {
-    if goals.is_empty() {
-        return;
-    }
-    println!("\ngoals");
-    let mut table = Table::new(1, &["goal", "at most", "reached", "", "", "by"]);
-    for goal in goals {
-        let word = if goal.is_met() { "met" } else { "MISSED" };
-        table.row(vec![
-            goal.what.clone(),
-            figure(goal.most),
-            figure(goal.reached),
-            goal.unit.into(),
-            word.into(),
-            format!("{:.0} %", goal.margin().abs() * 100.0),
-        ]);
-    }
-    table.print();
-    let met = goals.iter().filter(|goal| goal.is_met()).count();
-    println!("{met} of {} goals met", goals.len());
 }
 
 /// Everything as JSON.

@@ -54,6 +54,12 @@ impl Expect {
         Ok(Expect::Like(Likeness::of(body), reply))
     }
 
+    /// Takes a whole reply as the pattern for others.
+    pub(crate) fn like(status: u16, body: &[u8], nonce: Nonce) -> Outcome<Expect> {
+        let expect = Expect::Like(Likeness::of(body), ReplyKind::Whole);
+        expect.check(status, body, nonce).map(|()| expect)
+    }
+
     /// Checks a reply.
     pub(crate) fn check(&self, status: u16, body: &[u8], nonce: Nonce) -> Outcome {
         if status != 200 {

@@ -25,13 +25,19 @@ impl Child {
     /// Starts this program again in another role, which prints the address that it serves.
     pub(crate) fn part(words: &[&str]) -> Outcome<(Child, SocketAddr)> {
         let own = std::env::current_exe()?;
-        let mut child = Child::start(Command::new(own).args(words).stdout(Stdio::piped()))?;
+        Child::serving(Command::new(own).args(words))
+    }
+
+    /// Starts a program that prints the address that it serves.
+    pub(crate) fn serving(command: &mut Command) -> Outcome<(Child, SocketAddr)> {
+        let mut child = Child::start(command.stdout(Stdio::piped()))?;
         let mut line = String::new();
         if let Some(stdout) = child.0.stdout.take() {
             BufReader::new(stdout).read_line(&mut line)?;
         }
         let address = line.trim().parse();
-        let address = address.map_err(|_| Failure(format!("{words:?} does not serve: {line}")))?;
+        let address =
+            address.map_err(|_| Failure(format!("{command:?} does not serve: {line}")))?;
         Ok((child, address))
     }
 

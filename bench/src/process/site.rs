@@ -22,7 +22,18 @@ pub(crate) struct Serving {
 impl Serving {
     /// Starts the mock at an address; port 0 picks a free port.
     pub(crate) fn mock(address: &str) -> Outcome<Serving> {
-        let (child, address) = Child::part(&["mock", address])?;
+        Serving::part(&["mock", address])
+    }
+
+    /// Starts this program again in another role.
+    pub(crate) fn part(words: &[&str]) -> Outcome<Serving> {
+        let (child, address) = Child::part(words)?;
+        Ok(Serving { child, address })
+    }
+
+    /// Starts a program that prints its address.
+    pub(crate) fn program(command: &mut Command) -> Outcome<Serving> {
+        let (child, address) = Child::serving(command)?;
         Ok(Serving { child, address })
     }
 }
@@ -130,6 +141,11 @@ impl Site {
         let oa = upstream_table("oa", "openai-chat", &format!("http://{upstream}/v1"), &settings);
         let an = upstream_table("an", "anthropic", &format!("http://{upstream}"), &settings);
         self.configure(&(oa + &an))?;
+        self.serve()
+    }
+
+    /// Starts the configured gateway, and waits until it serves.
+    pub(crate) fn serve(&self) -> Outcome<Serving> {
         let address = Site::address()?;
         let mut child = self.start(address, &[])?;
         let begun = Instant::now();
@@ -153,6 +169,11 @@ pub(crate) fn upstream_table(name: &str, dialect: &str, url: &str, settings: &st
         "[upstreams.{name}]\ndialect = \"{dialect}\"\nbase_url = \"{url}\"\n\
          key = \"env:{KEY}\"\n{settings}\n"
     )
+}
+
+/// The table of an MCP server in the gateway's configuration.
+pub(crate) fn mcp_table(name: &str, url: &str) -> String {
+    format!("[mcp.{name}]\nurl = \"{url}\"\n\n")
 }
 
 /// The body of one of the gateway's own endpoints, if the status is 200.

@@ -10,6 +10,8 @@ mod aws;
 mod ndjson;
 mod sse;
 
+use std::time::Duration;
+
 /// The framing of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {
@@ -157,6 +159,22 @@ impl FrameReader {
                 Cutter::Ndjson(reader) => reader.is_between(),
                 Cutter::Array(reader) => reader.is_between(),
             }
+    }
+
+    /// Returns the last event id of an SSE stream, with which a client continues the stream after it broke.
+    pub fn last_event_id(&self) -> Option<&str> {
+        match &self.cutter {
+            Cutter::Sse(reader) => reader.last_id.as_deref().filter(|id| !id.is_empty()),
+            _ => None,
+        }
+    }
+
+    /// Returns how long a client of an SSE stream waits before it continues it.
+    pub fn reconnection_time(&self) -> Option<Duration> {
+        match &self.cutter {
+            Cutter::Sse(reader) => reader.retry_ms.map(Duration::from_millis),
+            _ => None,
+        }
     }
 
     fn guarded(

@@ -58,6 +58,7 @@ pub mod loss;
 mod model;
 mod note;
 pub mod percent;
+pub mod plan;
 pub mod profile;
 pub mod reasoning_cache;
 pub mod schema;

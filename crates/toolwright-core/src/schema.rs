@@ -8,8 +8,9 @@
 //! schema.
 //!
 //! [`containment`] compares two schemas: whether every value that one accepts is accepted by the
-//! other.
+//! other. [`locate`] finds the schema of a part of a value.
 
+mod at;
 mod ceiling;
 mod change;
 mod check;
@@ -33,10 +34,11 @@ mod walk;
 
 use std::borrow::Cow;
 
+pub use at::{Located, expand, locate, schemas_at};
 pub use change::SchemaChange;
 pub use check::{Check, SchemaError};
 pub(crate) use check::{Part, Parts, measure};
-pub use contain::{Containment, Witness, containment};
+pub use contain::{Containment, Witness, are_disjoint, containment};
 pub use nulls::{Nulls, undo_nulls};
 pub use violation::Violation;
 

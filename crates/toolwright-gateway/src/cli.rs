@@ -7,9 +7,12 @@ mod ask;
 mod call;
 mod catalog;
 mod exit;
+mod form;
 mod input;
 mod key;
 mod ledger;
+mod mcp;
+mod plan;
 mod serve;
 mod tool;
 mod tools;
@@ -44,6 +47,10 @@ enum Command {
     Key(key::Key),
     /// Read and verify the ledger of exchanges and calls
     Ledger(ledger::Ledger),
+    /// Serve tools on stdin and stdout as an MCP server, and test configured MCP servers
+    Mcp(mcp::Mcp),
+    /// Check plans, which are calls of tools as a graph, and edit them as workflows
+    Plan(plan::Plan),
     /// Run the gateway
     Serve(serve::Serve),
     /// Translate tools, a request, a response or a stream from one dialect to another
@@ -60,6 +67,8 @@ pub fn run() -> ExitCode {
         Command::Catalog(command) => command.run(),
         Command::Key(command) => command.run(),
         Command::Ledger(command) => command.run(),
+        Command::Mcp(command) => command.run(),
+        Command::Plan(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Translate(command) => command.run(),
     };

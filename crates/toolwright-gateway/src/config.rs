@@ -16,6 +16,7 @@ mod file;
 mod key;
 mod limits;
 pub mod listen;
+mod mcp;
 pub(crate) mod name;
 mod record;
 mod refer;
@@ -25,6 +26,7 @@ mod secret;
 mod size;
 mod table;
 mod tls;
+mod tool_sets;
 mod tools;
 mod upstream;
 mod value;
@@ -40,8 +42,10 @@ pub use catalog::{Catalog, Prefab, PrefabGateway};
 pub use error::{ConfigError, FilePosition};
 pub use file::Env;
 pub use limits::Limits;
+pub use mcp::{MAX_MCP_NAME, McpLogin, McpPlace, McpServer, McpSlot, PinMode};
+pub(crate) use name::{quoted, text};
 pub use record::{Ledger, Log, LogFormat, Losses, OnFailure};
-pub use refer::CATALOG;
+pub use refer::{CATALOG, MCP};
 pub use responses::Responses;
 pub use tls::Tls;
 pub use tools::{Tools, default_limits};
@@ -91,6 +95,12 @@ pub struct Config {
     pub catalog: Arc<Catalog>,
     /// The prefab gateway where functions are described and called, if not here
     pub prefab_gateway: Option<PrefabGateway>,
+    /// MCP servers by name
+    pub mcp: BTreeMap<String, McpServer>,
+    /// Whether the gateway has the tools that MCP's conformance suite calls; set by the command line
+    pub mcp_fixtures: bool,
+    /// Names and patterns of the tools of each named set
+    pub tool_sets: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for Config {
@@ -112,6 +122,9 @@ impl Default for Config {
             responses: Responses::default(),
             catalog: Arc::default(),
             prefab_gateway: None,
+            mcp: BTreeMap::new(),
+            mcp_fixtures: false,
+            tool_sets: BTreeMap::new(),
         }
     }
 }
@@ -145,7 +158,12 @@ impl Config {
         let upstreams = upstreams(root.table("upstreams")?)?;
         let tools = root.take("tools").map(|value| tools::read(value.table()?)).transpose()?;
         let (tools, tool_names) = tools.unzip();
-        let names = Names::new(&upstreams, tool_names);
+        let mut mcp = mcp::read(root.table("mcp")?)?;
+        let mut catalog = catalog::read(root.table("catalog")?, root.table("prefabs")?)?;
+        mcp::connect_slots(&mut mcp, catalog.fills_mut())?;
+        let names = Names::new(&upstreams, tool_names, &mcp);
+        let tool_sets = tool_sets::read(root.table("tool_sets")?, &names, &mcp)?;
+        let names = names.with_sets(&tool_sets);
         let config = Config {
             file: None,
             listen: root.take_or("listen", usual.listen, address)?,
@@ -160,18 +178,17 @@ impl Config {
             ledger: record::ledger(root.table("ledger")?)?,
             losses: record::losses(root.table("losses")?)?,
             responses: responses::read(root.table("responses")?)?,
-            catalog: Arc::new(catalog::read(root.table("catalog")?, root.table("prefabs")?)?),
+            catalog: Arc::new(catalog),
             prefab_gateway: catalog::prefab_gateway(root.table("prefab_gateway")?)?,
+            mcp,
+            mcp_fixtures: false,
+            tool_sets,
             upstreams,
         };
-        root.refuse_reserved(&RESERVED)?;
         root.finish()?;
         Ok(config)
     }
 }
-
-/// Names of tables that are reserved for later versions.
-const RESERVED: [&str; 1] = ["mcp"];
 
 fn upstreams(table: Table<'_>) -> Result<BTreeMap<String, Upstream>, ConfigError> {
     let entries = table.entries().into_iter();

@@ -6,20 +6,22 @@ use std::time::Instant;
 
 use toolwright::call::journal::SqliteJournal;
 use toolwright::handle::{self, HandleStore, MemoryHandles, SqliteHandles};
+use toolwright::mcp::server::Announcer;
 use toolwright::store::{ExpiringStore, StoreError};
 
 use crate::config::{Catalog, Config, ConfigError, Env};
 use crate::key::Keys;
+use crate::plans::Plans;
 use crate::prefabs::Prefabs;
 use crate::proxy::approvals::Approvals;
-use crate::proxy::conversation::Conversations;
+use crate::proxy::conversation::{self, Conversations};
 use crate::proxy::reasoning_cache::ReasoningCache;
 use crate::proxy::responses::ResponseStore;
-use crate::proxy::route::{AliasRoute, Routes};
+use crate::proxy::route::{AliasRoute, Candidate, Routes};
 use crate::proxy::saved_runs::SavedRuns;
 use crate::proxy::tool_run::RunStores;
 use crate::telemetry::Telemetry;
-use crate::tools::Tools;
+use crate::tools::{CatalogModels, Tools};
 
 /// The file in the data folder for expiring entries.
 pub const STORE_FILE: &str = "store.sqlite";
@@ -41,6 +43,10 @@ pub struct Gateway {
     pub responses: Arc<ResponseStore>,
     /// Files and signatures of the prefab interface
     pub prefabs: Arc<Prefabs>,
+    /// Runs of plans
+    pub plans: Plans,
+    /// Announces changes of the tools, prompts and resources, also by a reload
+    pub announcer: Announcer,
     /// Telemetry
     pub telemetry: Telemetry,
 }
@@ -66,8 +72,10 @@ impl Gateway {
         telemetry: Telemetry,
     ) -> Result<Gateway, ConfigError> {
         let routes = Arc::new(routes(config, env, &Routes::default())?);
-        let prefabs = Arc::new(Prefabs::new(config.data.clone(), &config.catalog));
-        let tools = Arc::new(Tools::new(config, telemetry.ledger(), &prefabs)?);
+        let prefabs = Arc::new(Prefabs::new(config.data.clone(), Arc::clone(&config.catalog)));
+        let models = catalog_models(config, &routes)?;
+        let tools =
+            Arc::new(Tools::new(config, telemetry.ledger(), &prefabs, models, &Tools::default())?);
         let (keys, catalog) = (Keys::new(&config.keys), Arc::clone(&config.catalog));
         let live = Live { routes, keys, tools, catalog };
         telemetry.metrics().know(live.routes.names());
@@ -78,11 +86,23 @@ impl Gateway {
             saved: Arc::default(),
             conversations: Arc::new(Conversations::new(Arc::clone(&store))),
             approvals: Arc::new(Approvals::new(Arc::clone(&store))),
-            handles: Arc::new(MemoryHandles::default()),
+            handles: Arc::new(MemoryHandles::new(handle_limits())),
+            inputs: Arc::default(),
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
         let reasoning_cache = Arc::default();
-        Ok(Gateway { live, reasoning_cache, stores, responses, prefabs, telemetry })
+        let announcer = Announcer::default();
+        let plans = Plans::default();
+        Ok(Gateway {
+            live,
+            reasoning_cache,
+            stores,
+            responses,
+            prefabs,
+            plans,
+            announcer,
+            telemetry,
+        })
     }
 
     /// Stores responses, reasoning, runs and handles in the data folder, which must exist. Handles stay in
@@ -97,22 +117,28 @@ impl Gateway {
             approvals: Arc::new(Approvals::new(Arc::clone(&store))),
             handles: handles(&config.data.join(HANDLE_FILE)),
             pending_turns: Arc::clone(&self.stores.pending_turns),
+            inputs: Arc::clone(&self.stores.inputs),
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
-        Ok(Gateway { reasoning_cache, stores, responses, ..self })
+        let plans = Plans::new(config.data.clone());
+        Ok(Gateway { reasoning_cache, stores, responses, plans, ..self })
     }
 
     /// Applies another configuration. Requests in flight continue with the old one, and an
     /// unchanged upstream keeps its connections.
     pub fn reload(&self, config: &Config, env: Env<'_>) -> Result<(), ConfigError> {
         let routes = Arc::new(routes(config, env, &self.live().routes)?);
-        let tools = Arc::new(Tools::new(config, self.telemetry.ledger(), &self.prefabs)?);
+        let before = self.live().tools.clone();
+        let models = catalog_models(config, &routes)?;
+        let tools = Tools::new(config, self.telemetry.ledger(), &self.prefabs, models, &before)?;
+        let tools = Arc::new(tools);
         let keys = self.live().keys.renew(&config.keys, Instant::now());
         let catalog = Arc::clone(&config.catalog);
         let live = Arc::new(Live { routes, keys, tools, catalog });
         self.telemetry.metrics().know(live.routes.names());
         self.responses.configure(config.responses);
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = live;
+        self.live().tools.follow(&self.announcer);
         Ok(())
     }
 
@@ -122,9 +148,14 @@ impl Gateway {
     }
 }
 
+/// Limits of values behind handles, which live as long as their conversation.
+fn handle_limits() -> handle::Limits {
+    handle::Limits { lifetime: conversation::LIFETIME, ..handle::Limits::default() }
+}
+
 /// Opens the handles in a file.
 fn handles(path: &Path) -> Arc<dyn HandleStore> {
-    match SqliteHandles::open(path, handle::Limits::default()) {
+    match SqliteHandles::open(path, handle_limits()) {
         Ok(handles) => Arc::new(handles.with_report(|error| {
             tracing::warn!("a value behind a handle cannot be read or written: {error}");
         })),
@@ -132,7 +163,7 @@ fn handles(path: &Path) -> Arc<dyn HandleStore> {
             tracing::error!(
                 "{error}; values behind handles stay in memory and do not survive a restart"
             );
-            Arc::new(MemoryHandles::default())
+            Arc::new(MemoryHandles::new(handle_limits()))
         }
     }
 }
@@ -149,4 +180,22 @@ fn routes(config: &Config, env: Env<'_>, before: &Routes) -> Result<Routes, Conf
         upstream.models.iter().map(move |model| format!("{name}/{model}"))
     });
     Ok(Routes::new(remotes, aliases).with_overrides(overrides).with_listed(listed))
+}
+
+/// Finds the models that the tools of the catalog use.
+fn catalog_models(config: &Config, routes: &Routes) -> Result<CatalogModels, ConfigError> {
+    let refused = |key: &str, why: String| ConfigError::new(format!("catalog.{key}"), why);
+    let mut models = CatalogModels::default();
+    if let Some(name) = &config.catalog.filter_model {
+        let found = routes.model(name).map_err(|fault| refused("filter_model", fault.message))?;
+        models.filter = Some(found);
+    }
+    if let Some(name) = &config.catalog.embeddings {
+        let found = routes.find(name).map_err(|fault| refused("embeddings", fault.message))?;
+        let embedder = found.into_iter().find_map(Candidate::into_embedder);
+        let missing =
+            || refused("embeddings", format!("the upstream of `{name}` has no embeddings"));
+        models.embedder = Some(embedder.ok_or_else(missing)?);
+    }
+    Ok(models)
 }

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Uri};
-use toolwright::SecretString;
+use toolwright::{Caller, SecretString};
 use toolwright_core::{Fault, FaultClass};
 
 pub use allow::{Allow, Pattern};
@@ -110,6 +110,13 @@ impl Keys {
     fn of(keys: &[Key], client: impl Fn(&Key) -> Client) -> Keys {
         let clients = keys.iter().map(|key| (key.hash, Arc::new(client(key)))).collect();
         Keys { clients, everybody: Arc::new(Client::open()) }
+    }
+
+    /// Returns the client that a caller is, if its key still exists.
+    pub fn of_caller(&self, caller: &Caller) -> Option<Arc<Client>> {
+        let everybody = self.is_open().then_some(&self.everybody);
+        let mut clients = self.clients.values().chain(everybody);
+        clients.find(|client| client.caller() == *caller).cloned()
     }
 
     /// Whether no key is required.

@@ -1,7 +1,7 @@
 //! The gateway and the command around it: any client's dialect in, any vendor's out, on one port.
 //!
 //! ```text
-//! key → config → telemetry → http → tools → proxy → prefabs → gateway → router → cli
+//! key → config → telemetry → http → prefabs → mcp → tools → proxy → gateway → router → cli
 //! ```
 //!
 //! Each module imports only from modules to its left.
@@ -10,6 +10,7 @@
 //! - [`config`]: `toolwright.toml` and the environment.
 //! - [`telemetry`]: log, metrics, ledger, losses and traces of exchanges.
 //! - [`http`]: the server, with limits, drain and reload.
+//! - [`mcp`]: the clients of MCP servers.
 //! - [`tools`]: the tools that the gateway runs itself.
 //! - [`proxy`]: the exchange of a request and its reply.
 //! - [`prefabs`]: the files and signatures of the prefab interface.
@@ -22,6 +23,8 @@ pub mod config;
 pub mod gateway;
 pub mod http;
 pub mod key;
+pub mod mcp;
+pub mod plans;
 pub mod prefabs;
 pub mod proxy;
 pub mod router;

@@ -8,12 +8,12 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::OnceCell;
 use toolwright::Handler;
-use toolwright::catalog::files::{FileLimits, Files, TABLE_FILE};
+use toolwright::catalog::files::{Files, TABLE_FILE};
 use toolwright::catalog::runtime::http::HttpRuntime;
-use toolwright::catalog::runtime::{PrefabSettings, Runner};
+use toolwright::catalog::runtime::{McpFunctions, PrefabSettings, Runner};
 use toolwright::catalog::signing::SigningKey;
 use toolwright::catalog::tools::LocalCatalog;
-use toolwright::catalog::{Catalog, CatalogError, Dictionary};
+use toolwright::catalog::{Catalog, CatalogError, Dictionary, read_word_vectors};
 use toolwright::transport::{AddressPolicy, HttpClient, TransportError};
 use toolwright_core::{Fault, FaultClass};
 
@@ -30,9 +30,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
 pub struct Prefabs {
     /// The data folder; without one there are no files
     data: Option<PathBuf>,
-    limits: FileLimits,
-    /// The dictionary of the catalog
-    dictionary: Option<PathBuf>,
+    settings: Arc<config::Catalog>,
     files: OnceCell<Files>,
     catalog: OnceCell<Catalog>,
     key: OnceCell<SigningKey>,
@@ -40,28 +38,23 @@ pub struct Prefabs {
 
 impl Prefabs {
     /// Creates the state for a data folder.
-    pub fn new(data: PathBuf, catalog: &config::Catalog) -> Prefabs {
-        Prefabs {
-            data: Some(data),
-            limits: catalog.files,
-            dictionary: catalog.dictionary.clone(),
-            ..Prefabs::default()
-        }
+    pub fn new(data: PathBuf, settings: Arc<config::Catalog>) -> Prefabs {
+        Prefabs { data: Some(data), settings, ..Prefabs::default() }
     }
 
     /// Returns the files of tenants.
     pub async fn files(&self) -> Result<&Files, Fault> {
-        let limits = self.limits;
+        let limits = self.settings.files;
         self.open(&self.files, move |data| Files::open(&data, limits)).await
     }
 
     /// Returns the catalog.
     pub async fn catalog(&self) -> Result<&Catalog, Fault> {
-        let dictionary = self.dictionary.clone();
+        let settings = Arc::clone(&self.settings);
         let open = move |data: PathBuf| {
-            let catalog = Catalog::open(&data)?;
-            if let Some(dictionary) = dictionary {
-                add_dictionary(&catalog, &dictionary);
+            let (catalog, warnings) = open_catalog(&data, &settings)?;
+            for warning in warnings {
+                tracing::warn!("{warning}");
             }
             Ok::<_, CatalogError>(catalog)
         };
@@ -109,6 +102,8 @@ pub struct Functions {
     settings: Arc<config::Catalog>,
     /// The built-in functions that run without approval
     builtins: Vec<Handler>,
+    /// The tools of the configured MCP servers
+    mcp: Option<McpFunctions>,
     runner: OnceCell<Arc<Runner>>,
 }
 
@@ -118,8 +113,9 @@ impl Functions {
         prefabs: Arc<Prefabs>,
         settings: Arc<config::Catalog>,
         builtins: Vec<Handler>,
+        mcp: McpFunctions,
     ) -> Functions {
-        Functions { prefabs, settings, builtins, runner: OnceCell::new() }
+        Functions { prefabs, settings, builtins, mcp: Some(mcp), runner: OnceCell::new() }
     }
 
     /// Returns the catalog and what runs its functions.
@@ -140,6 +136,9 @@ impl Functions {
         let mut runner = Runner::new(data, self.prefabs.files().await?.clone())
             .with_builtins(self.builtins.iter().cloned())
             .with_http(HttpRuntime::new(http));
+        if let Some(mcp) = &self.mcp {
+            runner = runner.with_mcp(mcp.clone());
+        }
         for (id, prefab) in &self.settings.prefabs {
             let mut own = PrefabSettings::default();
             own.secrets.clone_from(&prefab.secrets);
@@ -159,14 +158,26 @@ fn http_client(settings: &config::Catalog) -> Result<HttpClient, TransportError>
     Ok(HttpClient::new("a prefab's server")?.with_policy(policy))
 }
 
-/// Reads the dictionary of a catalog. Without it, queries find functions in their own language only.
-fn add_dictionary(catalog: &Catalog, file: &Path) {
-    let text = std::fs::read_to_string(file).map_err(|error| error.to_string());
-    let read = text.and_then(|text| Dictionary::parse(text).map_err(|error| error.to_string()));
-    match read {
-        Ok(dictionary) => catalog.set_dictionary(dictionary),
-        Err(why) => tracing::warn!("the dictionary {} cannot be used: {why}", file.display()),
+/// Opens the catalog of a data folder, with its dictionary and word vectors. If one of them cannot be used, searches
+/// go without it, and a warning says so.
+pub fn open_catalog(
+    data: &Path,
+    settings: &config::Catalog,
+) -> Result<(Catalog, Vec<String>), CatalogError> {
+    let catalog = Catalog::open(data)?;
+    let mut warnings = Vec::new();
+    if let Some(file) = &settings.dictionary {
+        let text = std::fs::read_to_string(file).map_err(|error| error.to_string());
+        let read = text.and_then(|text| Dictionary::parse(text).map_err(|error| error.to_string()));
+        let unusable = |why| format!("the dictionary {} cannot be used: {why}", file.display());
+        warnings.extend(read.map(|read| catalog.set_dictionary(read)).map_err(unusable).err());
     }
+    if let Some(file) = &settings.vectors {
+        let read = read_word_vectors(file).map(|read| catalog.set_word_vectors(read));
+        let unusable = |why| format!("the word vectors {} cannot be used: {why}", file.display());
+        warnings.extend(read.map_err(unusable).err());
+    }
+    Ok((catalog, warnings))
 }
 
 /// The fault of a store that cannot be used. The reason, which may contain paths, is in the log only.

@@ -3,8 +3,11 @@
 
 pub mod approvals;
 mod browser;
+pub mod inputs;
+pub mod mcp;
 pub mod openapi;
 mod pattern;
+pub mod plans;
 pub mod prefabs;
 pub mod table;
 
@@ -40,6 +43,7 @@ pub struct Router {
     health: Health,
     /// Whether the server listens on a loopback address
     is_local: bool,
+    mcp: Arc<mcp::McpState>,
 }
 
 impl Service for Router {
@@ -65,8 +69,14 @@ impl Service for Router {
 
 impl Router {
     /// Creates a router for a server that is bound to an address.
-    pub fn new(gateway: Arc<Gateway>, health: Health, bound: SocketAddr) -> Router {
-        Router { gateway, health, is_local: is_loopback(bound) }
+    pub fn new(
+        gateway: Arc<Gateway>,
+        health: Health,
+        bound: SocketAddr,
+        mcp_fixtures: bool,
+    ) -> Router {
+        let mcp = Arc::new(mcp::McpState::new(mcp_fixtures));
+        Router { gateway, health, is_local: is_loopback(bound), mcp }
     }
 
     /// Answers a request at its route.
@@ -82,6 +92,15 @@ impl Router {
                 let parameter = |name| found.parameters.text(name, found.path);
                 let answered = prefabs::answer(&self.gateway, endpoint, parameter, request).await;
                 Ok(answered.unwrap_or_else(prefabs::Refusal::reply))
+            }
+            Target::Mcp => {
+                let server = found.parameters.text("server", found.path);
+                let host = mcp::Host {
+                    gateway: &self.gateway,
+                    health: &self.health,
+                    is_local: self.is_local,
+                };
+                Ok(mcp::answer(host, &self.mcp, server, request).await)
             }
             Target::Public(PublicEndpoint::Health) => Ok(self.health.healthz()),
             Target::Public(PublicEndpoint::Readiness) => Ok(self.readyz()),
@@ -118,7 +137,7 @@ impl Router {
                 names.retain(|name| client.may_use(name, name));
                 Ok(fault::document(&listing.document(&names)?))
             }
-            ClientEndpoint::Metrics => Ok(self.metrics()),
+            ClientEndpoint::Metrics => Ok(self.metrics(live.tools.permission(&client))),
             ClientEndpoint::Approvals(action) => {
                 if action == approvals::Action::Answer {
                     // The ledger records every answer.
@@ -130,6 +149,17 @@ impl Router {
                 let (approvals, ledger) =
                     (&self.gateway.stores.approvals, || self.gateway.telemetry.records().shared());
                 asker.answer(action, id, approvals, ledger, request).await
+            }
+            ClientEndpoint::Inputs(action) => {
+                let id = parameter("id").unwrap_or_default();
+                inputs::answer(action, id, &self.gateway.stores.inputs, &client, request).await
+            }
+            ClientEndpoint::Plans(action) => {
+                client.admit(request.started)?;
+                let id = parameter("id").unwrap_or_default();
+                let may_approve = self.is_local || !live.keys.is_open();
+                let asker = plans::Asker { gateway: &self.gateway, client: &client, may_approve };
+                asker.answer(action, id, request).await
             }
             ClientEndpoint::Losses => {
                 self.losses(parameter("id").unwrap_or_default(), &client).await
@@ -231,8 +261,13 @@ impl Router {
         }
     }
 
-    fn metrics(&self) -> Reply {
-        let mut reply = Reply::new(ReplyBody::full(self.gateway.telemetry.prometheus()));
+    /// Answers `/metrics`. Functions that the client may not call are left out.
+    fn metrics(&self, may_call: impl Fn(&str) -> bool) -> Reply {
+        let telemetry = &self.gateway.telemetry;
+        let live = self.gateway.live();
+        telemetry.metrics().set_changed_tools(live.tools.mcp().changed_definitions());
+        let text = telemetry.prometheus(may_call);
+        let mut reply = Reply::new(ReplyBody::full(text));
         let kind = HeaderValue::from_static(METRICS);
         reply.headers_mut().insert(header::CONTENT_TYPE, kind);
         reply

@@ -159,9 +159,10 @@ impl Telemetry {
         &self.0.metrics
     }
 
-    /// The metrics in the text format of Prometheus.
-    pub fn prometheus(&self) -> String {
-        self.0.metrics.text(self.0.records.numbers())
+    /// The metrics in the text format of Prometheus, with the series of those functions that the filter
+    /// accepts.
+    pub fn prometheus(&self, shows_function: impl Fn(&str) -> bool) -> String {
+        self.0.metrics.text(self.0.records.numbers(), shows_function)
     }
 
     /// The ledger.

@@ -3,26 +3,48 @@
 //! A request selects tools with the header `toolwright-tools`, or with a model alias that has
 //! tools. A tool with effects runs if the configuration allows it, or with the approval of a person.
 
+mod lazy;
+mod servers;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use toolwright::builtin::{self, Root};
-use toolwright::call::{Policy, Rule, Verdict};
-use toolwright::catalog::Access;
+use toolwright::call::{Glob, Policy, Rule, Verdict};
 use toolwright::catalog::remote::RemoteCatalog;
-use toolwright::catalog::tools::{self, CatalogTools};
-use toolwright::ledger::Ledger;
+use toolwright::catalog::tools::{
+    self, CatalogFuture, CatalogTools, EmbedFuture, EmbedKind, Embedder,
+};
+use toolwright::catalog::{Access, FunctionSource};
+use toolwright::ledger::{Entry, Ledger};
+use toolwright::mcp::server::{Announcer, Features};
+use toolwright::model::Model;
+use toolwright::toolbox::ToolboxError;
 use toolwright::transport::TransportError;
+use toolwright::upstream::{EmbedRequest, Remote};
 use toolwright::{Effect, Handler, Limits, ToolError, Toolbox};
 use toolwright_core::{Fault, FaultClass, suggest};
 
-use crate::config::{self, CATALOG, Config, ConfigError};
+use self::lazy::LazyToolbox;
+pub use self::servers::ServerTool;
+use crate::config::{self, CATALOG, Config, ConfigError, MCP};
 use crate::key::Client;
+use crate::mcp::McpServers;
+use crate::mcp::fixtures::{self, ChangingSource};
 use crate::prefabs::{FILE_CONTENT, Functions, Prefabs};
 
 /// The header that names the tools, separated by commas; `*` means all that may run.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
+
+/// Maximum number of tools that an error names.
+const MAX_NAMED: usize = 50;
+
+/// How long a request waits until the tools of MCP servers were listed.
+const LISTING_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Why a tool with effects needs approval.
 const GUARDED: &str = "It changes something.";
@@ -30,19 +52,58 @@ const GUARDED: &str = "It changes something.";
 /// The tools of a gateway.
 #[derive(Default)]
 pub struct Tools {
-    toolbox: Toolbox,
+    toolbox: LazyToolbox,
     /// The names of the built-in tools
     builtins: Vec<String>,
     /// Tools with effects that the configuration does not allow
     guarded: BTreeSet<String>,
+    ledger: Option<Arc<dyn Ledger>>,
     /// Runs functions of prefabs: policy and ledger, without tools
     calls: Toolbox,
     /// The functions of prefabs
     functions: Arc<Functions>,
+    /// The MCP servers, whose tools are in the toolbox
+    mcp: McpServers,
+    /// Whether the tools of the MCP servers were listed
+    listed: watch::Sender<bool>,
+    /// Follows the tools of the MCP servers
+    following: OnceLock<JoinSet<()>>,
+    /// Names and patterns of the tools of named sets
+    sets: BTreeMap<String, Vec<String>>,
     /// The tools of model aliases
     aliases: BTreeMap<String, Vec<String>>,
     /// Limits of a run
     pub limits: Limits,
+}
+
+/// Models that the tools of the catalog use.
+#[derive(Default)]
+pub struct CatalogModels {
+    /// Chooses among recommended prefabs
+    pub filter: Option<Model>,
+    /// Embeds needs and functions
+    pub embedder: Option<UpstreamEmbedder>,
+}
+
+/// An embedding model at an upstream.
+pub struct UpstreamEmbedder {
+    /// The upstream
+    pub remote: Remote,
+    /// The name of the model there
+    pub id: String,
+    /// The full name, `upstream/model`
+    pub model: String,
+}
+
+impl Embedder for UpstreamEmbedder {
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn embed(&self, texts: Vec<String>, kind: EmbedKind) -> EmbedFuture<'_> {
+        let request = EmbedRequest::new(self.id.as_str(), texts).with_kind(kind);
+        Box::pin(async { Ok(self.remote.embed(request).await?.vectors) })
+    }
 }
 
 impl Tools {
@@ -51,6 +112,8 @@ impl Tools {
         config: &Config,
         ledger: Arc<dyn Ledger>,
         prefabs: &Arc<Prefabs>,
+        models: CatalogModels,
+        before: &Tools,
     ) -> Result<Tools, ConfigError> {
         let refused = |what: String| ConfigError::new("tools", what);
         let (mut handlers, mut allow, mut limits) = (Vec::new(), &[][..], config::default_limits());
@@ -74,28 +137,176 @@ impl Tools {
         }
         let runnable = handlers.iter().filter(|own| !guarded.contains(&own.tool().name)).cloned();
         let settings = Arc::clone(&config.catalog);
-        let functions = Functions::new(Arc::clone(prefabs), settings, runnable.collect());
+        let mcp = McpServers::new(config, &before.mcp)?;
+        let functions =
+            Functions::new(Arc::clone(prefabs), settings, runnable.collect(), mcp.functions());
         let functions = Arc::new(functions);
-        let catalog = catalog_tools(&functions, config);
+        let catalog = catalog_tools(&functions, config, models);
         let catalog =
             catalog.map_err(|error| ConfigError::new("prefab_gateway", error.to_string()))?;
-        handlers.extend(catalog.handlers());
-        let toolbox = Toolbox::new(handlers).map_err(|error| refused(error.to_string()))?;
-        let toolbox = toolbox.with_policy(policy).with_ledger(ledger);
-        let calls = toolbox.only([]);
+        if config.mcp_fixtures {
+            handlers.extend(fixtures::handlers());
+        }
+        let mut sources = mcp.sources();
+        if config.mcp_fixtures {
+            sources.push(Arc::new(ChangingSource::default()));
+        }
+        let has_sources = !sources.is_empty();
+        let records = Some(Arc::clone(&ledger));
+        let complete = move |handlers: Vec<Handler>| {
+            let toolbox = Toolbox::new(handlers)?;
+            Ok(toolbox.with_policy(policy.clone()).with_ledger(ledger.clone()))
+        };
+        let refused = |error: ToolboxError| refused(error.to_string());
+        let (toolbox, calls) = if handlers.is_empty() && !has_sources {
+            let calls = complete(Vec::new()).map_err(refused)?;
+            let toolbox = LazyToolbox::new(move || {
+                complete(catalog.handlers()).unwrap_or_else(|error| {
+                    tracing::error!("the tools of the catalog: {error}");
+                    Toolbox::default()
+                })
+            });
+            (toolbox, calls)
+        } else {
+            handlers.extend(catalog.handlers());
+            let toolbox = complete(handlers).map_err(refused)?.with_sources(sources);
+            let calls = toolbox.only([]);
+            (LazyToolbox::new(move || toolbox), calls)
+        };
         let aliases = config.models.iter().filter(|(_, alias)| !alias.tools.is_empty());
         let aliases = aliases.map(|(name, alias)| (name.clone(), alias.tools.clone())).collect();
-        Ok(Tools { toolbox, builtins, guarded, calls, functions, aliases, limits })
+        Ok(Tools {
+            toolbox,
+            ledger: records,
+            builtins,
+            guarded,
+            calls,
+            functions,
+            mcp,
+            listed: watch::Sender::new(!has_sources),
+            following: OnceLock::new(),
+            sets: config.tool_sets.clone(),
+            aliases,
+            limits,
+        })
     }
 
-    /// Returns the toolbox for a request, if it selects tools.
-    pub fn wanted(
+    /// Lists the tools of the MCP servers, and follows their changes for as long as these tools are in use.
+    /// `announcer` announces each change.
+    pub fn follow(self: &Arc<Tools>, announcer: &Announcer) {
+        announcer.announce_all();
+        if *self.listed.borrow() {
+            return;
+        }
+        let mut following = JoinSet::new();
+        if let Some(mut own) = self.toolbox.source_changes() {
+            let changes = announcer.tools.clone();
+            following.spawn(async move {
+                while own.changed().await.is_ok() {
+                    changes.send_replace(());
+                }
+            });
+        }
+        self.mcp.follow(announcer, &mut following);
+        let listed = self.listed.clone();
+        following.spawn(async move {
+            tokio::time::sleep(LISTING_DEADLINE).await;
+            listed.send_replace(true);
+        });
+        let (toolbox, listed) = (self.toolbox.clone(), self.listed.clone());
+        following.spawn(async move {
+            toolbox.refresh().await;
+            for report in toolbox.source_reports() {
+                for problem in &report.problems {
+                    tracing::warn!("the MCP server `{}` {problem}", report.source);
+                }
+            }
+            listed.send_replace(true);
+            toolbox.follow_sources().await;
+        });
+        let _ = self.following.set(following);
+    }
+
+    /// Waits until the tools of the MCP servers were listed, or until that has taken too long.
+    pub async fn listed(&self) {
+        if *self.listed.borrow() {
+            return;
+        }
+        let mut listed = self.listed.subscribe();
+        let _ =
+            tokio::time::timeout(LISTING_DEADLINE, listed.wait_for(|is_listed| *is_listed)).await;
+    }
+
+    /// Returns all tools.
+    pub fn all(&self) -> Toolbox {
+        self.toolbox.clone()
+    }
+
+    /// Returns the tools that plans may use: all, and the functions of the catalog, by `prefab/function`. Tools of MCP
+    /// servers have to be listed with [`Toolbox::refresh`]. Also returns the source of the functions.
+    pub fn for_plans(&self) -> (Toolbox, Arc<FunctionSource>) {
+        let functions = Arc::clone(&self.functions);
+        let functions = Arc::new(FunctionSource::opened_by(move || open(&functions)));
+        let mut sources = self.mcp.sources();
+        sources.push(functions.clone());
+        (self.all().with_sources(sources), functions)
+    }
+
+    /// Returns the tools that a client may use over MCP: all, or those of one MCP server or tool set.
+    pub fn for_mcp(&self, place: Option<&str>, client: &Arc<Client>) -> Option<Toolbox> {
+        let client = Arc::clone(client);
+        let Some(place) = place else {
+            return Some(self.toolbox.filtered(move |name| client.may_call(name)));
+        };
+        if self.mcp.contains(place) {
+            let (all, place) = (self.toolbox.clone(), place.to_owned());
+            let rule = move |name: &str| all.is_of_source(name, &place) && client.may_call(name);
+            return Some(self.toolbox.filtered(rule));
+        }
+        let names = self.set(place)?;
+        let names = names.iter().map(String::as_str).filter(|name| client.may_call(name));
+        Some(self.toolbox.only(names))
+    }
+
+    /// Returns the prompts and resources of MCP servers that a client may use over MCP: all, or those of one server or
+    /// tool set.
+    pub fn features(&self, place: Option<&str>, client: &Arc<Client>) -> Arc<dyn Features> {
+        let client = client.clone();
+        let set = place.and_then(|place| self.sets.get(place)).cloned();
+        let server = place.filter(|_| set.is_none());
+        let may_use = move |server: &str, name: &str| {
+            let is_in_set = set.as_ref().is_none_or(|set| {
+                set.iter().any(|own| {
+                    own.strip_prefix(MCP) == Some(server) || Glob::new(own).matches(name)
+                })
+            });
+            is_in_set && client.may_read(name)
+        };
+        Arc::new(self.mcp.features(server, Box::new(may_use)))
+    }
+
+    /// Returns the prompts and resources of all MCP servers.
+    pub fn all_features(&self) -> Arc<dyn Features> {
+        Arc::new(self.mcp.features(None, Box::new(|_, _| true)))
+    }
+
+    /// Returns the MCP servers.
+    pub fn mcp(&self) -> &McpServers {
+        &self.mcp
+    }
+
+    /// Returns the toolbox for a request, if it selects tools. `further` are tools of servers that it names.
+    pub async fn wanted<'n>(
         &self,
         headers: &HeaderMap,
         model: &str,
         client: &Client,
+        further: impl Iterator<Item = &'n str>,
     ) -> Result<Option<Toolbox>, Fault> {
-        let names = match headers.get(HEADER) {
+        if headers.contains_key(HEADER) || self.aliases.contains_key(model) {
+            self.listed().await;
+        }
+        let mut names: Vec<String> = match headers.get(HEADER) {
             Some(value) => {
                 let said = value.to_str().map_err(|_| unknown("?", ""))?;
                 self.named(said, client)?
@@ -103,18 +314,29 @@ impl Tools {
             None => match self.aliases.get(model) {
                 // The operator configured them for all clients that may use them.
                 Some(names) => {
-                    let names = names.iter().flat_map(|name| expand(name));
+                    let names = names.iter();
+                    let names = names
+                        .flat_map(|name| self.group(name).unwrap_or_else(|| vec![name.clone()]));
                     names.filter(|own| client.may_call(own)).collect()
                 }
-                None => return Ok(None),
+                None => Vec::new(),
             },
         };
-        Ok((!names.is_empty()).then(|| self.toolbox.only(names)))
+        names.extend(further.map(str::to_owned));
+        let names = names.iter().map(String::as_str);
+        Ok((names.len() > 0).then(|| self.toolbox.only(names)))
     }
 
     /// Returns a toolbox without tools, with the policy and the ledger of the gateway's calls.
     pub fn calls(&self) -> Toolbox {
         self.calls.clone()
+    }
+
+    /// Records an entry in the ledger of the calls.
+    pub fn record(&self, entry: Option<Entry>) {
+        if let (Some(ledger), Some(entry)) = (&self.ledger, entry) {
+            ledger.record(entry);
+        }
     }
 
     /// Returns the functions of prefabs.
@@ -124,10 +346,17 @@ impl Tools {
 
     /// Returns what a client may see of the catalog: what it may call.
     pub fn access(&self, client: &Arc<Client>) -> Access {
+        Access::everything().with_filter(self.permission(client))
+    }
+
+    /// Returns whether a client may call a function, by the name of the function as a tool.
+    pub fn permission(
+        &self,
+        client: &Arc<Client>,
+    ) -> impl Fn(&str) -> bool + Send + Sync + 'static {
         let (client, toolbox) = (Arc::clone(client), self.calls());
         let caller = client.caller();
-        Access::everything()
-            .with_filter(move |name| client.may_call(name) && toolbox.may_call(name, &caller))
+        move |name| client.may_call(name) && toolbox.may_call(name, &caller)
     }
 
     /// Returns the names of the tools that run without approval.
@@ -137,58 +366,99 @@ impl Tools {
     }
 
     /// Returns the tools that a header names.
-    fn named<'n>(&'n self, said: &'n str, client: &Client) -> Result<Vec<&'n str>, Fault> {
+    fn named(&self, said: &str, client: &Client) -> Result<Vec<String>, Fault> {
         let mut names = Vec::new();
         for name in said.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            if name == "*" {
-                names.extend(self.runnable().filter(|own| client.may_call(own)));
+            if let Some(group) = self.group(name) {
+                names.extend(group.into_iter().filter(|own| client.may_call(own)));
                 continue;
             }
-            if name == CATALOG {
-                names.extend(tools::NAMES.into_iter().filter(|own| client.may_call(own)));
-                continue;
-            }
-            if self.toolbox.handler(name).is_none() {
+            if !self.toolbox.contains(name) {
                 return Err(self.unknown(name));
             }
             if !client.may_call(name) {
                 return Err(forbidden(client.name(), name));
             }
-            names.push(name);
+            names.push(name.to_owned());
         }
         Ok(names)
     }
 
+    /// Returns the tools that a name stands for, if it is not the name of one tool: all that run without
+    /// approval (`*`), those of the catalog, those of an MCP server (`mcp:NAME`), or those of a tool set.
+    fn group(&self, name: &str) -> Option<Vec<String>> {
+        if let Some(set) = self.set(name) {
+            return Some(set);
+        }
+        if name == CATALOG {
+            return Some(tools::NAMES.map(str::to_owned).into());
+        }
+        let of_source = |server| self.toolbox.names_of_source(server);
+        let from_mcp: Vec<_> = match name.strip_prefix(MCP) {
+            Some(server) => {
+                self.mcp.contains(server).then_some(())?;
+                return Some(of_source(server).iter().map(ToString::to_string).collect());
+            }
+            None if name == "*" => self.mcp.names().flat_map(of_source).collect(),
+            None => return None,
+        };
+        let own = self.runnable().map(str::to_owned);
+        Some(own.chain(from_mcp.iter().map(ToString::to_string)).collect())
+    }
+
+    /// Returns the tools of a tool set that there are, in the order of the set.
+    fn set(&self, name: &str) -> Option<Vec<String>> {
+        let all = self.toolbox.all_names();
+        let mut seen = BTreeSet::new();
+        let tools = self.sets.get(name)?.iter().flat_map(|pattern| {
+            // A set has only names of tools, not those of sets.
+            let group = if self.sets.contains_key(pattern) { None } else { self.group(pattern) };
+            group.unwrap_or_else(|| {
+                let glob = Glob::new(pattern);
+                let names = all.iter().filter(|name| glob.matches(name));
+                names.map(ToString::to_string).collect()
+            })
+        });
+        Some(tools.filter(|tool| seen.insert(tool.clone())).collect())
+    }
+
     fn unknown(&self, name: &str) -> Fault {
-        if self.builtins.is_empty() {
+        if self.builtins.is_empty() && self.mcp.names().next().is_none() {
             let why = "The gateway has only the tools of its catalog (`catalog`): its operator adds \
-                       others with the table `[tools]`.";
+                       others with the tables `[tools]` and `[mcp.NAME]`.";
             return unknown(name, why);
         }
-        let names: Vec<&str> = self.toolbox.names().collect();
-        let suggestion = suggest(name, names.iter().copied());
+        let names = self.toolbox.all_names();
+        let suggestion = suggest(name, names.iter().map(|own| &**own));
         let hint = suggestion.map(|own| format!("Did you mean `{own}`?"));
-        unknown(name, &hint.unwrap_or_else(|| format!("There are: {}.", names.join(", "))))
+        let shown: Vec<&str> = names.iter().map(|own| &**own).take(MAX_NAMED).collect();
+        unknown(name, &hint.unwrap_or_else(|| format!("There are: {}.", shown.join(", "))))
     }
 }
 
-/// The tools that a name stands for.
-fn expand(name: &str) -> Vec<&str> {
-    if name == CATALOG { tools::NAMES.to_vec() } else { vec![name] }
+/// Opens the catalog with what runs its functions.
+fn open(functions: &Arc<Functions>) -> CatalogFuture {
+    let functions = Arc::clone(functions);
+    Box::pin(async move {
+        functions.open().await.map_err(|fault| ToolError::new(fault.message).retryable())
+    })
 }
 
 /// The tools of the catalog, which is opened by the first call.
 fn catalog_tools(
     functions: &Arc<Functions>,
     config: &Config,
+    models: CatalogModels,
 ) -> Result<CatalogTools, TransportError> {
     let functions = Arc::clone(functions);
-    let mut tools = CatalogTools::opened_by(move || {
-        let functions = Arc::clone(&functions);
-        Box::pin(async move {
-            functions.open().await.map_err(|fault| ToolError::new(fault.message).retryable())
-        })
-    });
+    let mut tools = CatalogTools::opened_by(move || open(&functions));
+    tools = tools.with_report(|problem| tracing::warn!("catalog: {problem}"));
+    if let Some(model) = models.filter {
+        tools = tools.with_filter_model(model);
+    }
+    if let Some(embedder) = models.embedder {
+        tools = tools.with_embeddings(embedder);
+    }
     if let Some(url) = &config.catalog.public_url {
         tools = tools.with_files_url(format!("{url}{FILE_CONTENT}"));
     }

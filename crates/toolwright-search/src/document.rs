@@ -17,6 +17,13 @@ pub struct Document {
     pub prefab: Arc<Prefab>,
 }
 
+impl Document {
+    /// The text whose vector is that of the document: its name and its description.
+    pub fn vector_text(&self) -> String {
+        format!("{} {}", self.name, self.description)
+    }
+}
+
 /// A parameter of a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parameter {

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::document::{Document, FIELDS, Field, Prefab};
 use crate::tokenize::{TermKind, Tokenizer};
+use crate::vector::Vectors;
 use crate::vocabulary::{END_OF_FIELD, Posting, Slot, Term, TermId, Vocabulary};
 
 /// An in-memory index of functions.
@@ -32,6 +33,7 @@ pub struct Index {
     counter: Counter,
     /// See [`Index::norms`]; empty after a change
     pub(crate) norms: OnceLock<Vec<[f32; FIELDS]>>,
+    pub(crate) vectors: Vectors,
 }
 
 /// A word that occurs in names, for comparison with misspelled ones.
@@ -94,6 +96,7 @@ impl Index {
             by_prefab: BTreeMap::new(),
             counter: Counter::default(),
             norms: OnceLock::new(),
+            vectors: Vectors::default(),
         }
     }
 
@@ -155,6 +158,7 @@ impl Index {
                 self.by_prefab.remove(&entry.prefab.id);
             }
         }
+        self.vectors.remove(slot);
         self.free_slots.push(slot);
         self.norms.take();
         true

@@ -21,6 +21,11 @@ pub struct Options<'f> {
     pub keep_weak: bool,
     /// Additional concepts, such as translations of words of the query
     pub concepts: Vec<Concept>,
+    /// The vector of the need, by the model of the vectors of the documents. [`Index::recommend`] orders the best
+    /// candidates by its similarity as well.
+    ///
+    /// [`Index::recommend`]: crate::Index::recommend
+    pub vector: Option<Vec<f32>>,
 }
 
 impl Default for Options<'_> {
@@ -32,6 +37,7 @@ impl Default for Options<'_> {
             limit: 10,
             keep_weak: false,
             concepts: Vec::new(),
+            vector: None,
         }
     }
 }
@@ -76,6 +82,13 @@ impl<'f> Options<'f> {
     #[must_use]
     pub fn with_concepts(mut self, concepts: impl IntoIterator<Item = Concept>) -> Self {
         self.concepts.extend(concepts);
+        self
+    }
+
+    /// Sets the vector of the need.
+    #[must_use]
+    pub fn with_vector(mut self, vector: Option<Vec<f32>>) -> Self {
+        self.vector = vector;
         self
     }
 

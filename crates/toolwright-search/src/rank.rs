@@ -233,6 +233,11 @@ impl<'i> Ranking<'i> {
         if is_weak && !self.options.keep_weak {
             best.clear();
         }
+        if let (Ranker::Recommend, Some(vector)) = (self.ranker, &self.options.vector) {
+            let candidates = best.iter_mut().map(|own| (own.slot, &mut own.score));
+            self.index.add_similarity(vector, &mut candidates.collect::<Vec<_>>());
+            best.sort_unstable_by(|a, b| b.cmp(a));
+        }
         best
     }
 

@@ -5,11 +5,12 @@
 //!
 //! ```text
 //! snapshot = MAGIC, crc32 of the rest (4 bytes, little-endian), version, number of documents, terms,
-//!            prefabs, documents
+//!            prefabs, model of the vectors, documents
 //! term     = text, postings
 //! posting  = number of documents since the posting before, set of the fields, counts
 //! prefab   = id, name, description, tags, author, revision
-//! document = id, name, position of the prefab, position of each term + 1, or 0 at the end of a field
+//! document = id, name, position of the prefab, position of each term + 1, or 0 at the end of a field, vector
+//! vector   = 0 if there is none yet, or the number of its bytes + 1 and these
 //! ```
 
 use std::cmp::Reverse;
@@ -24,7 +25,7 @@ use crate::index::{Entry, Index};
 use crate::vocabulary::{END_OF_FIELD, Posting, Slot, TermId};
 
 /// Begins every snapshot.
-const MAGIC: &[u8] = b"TWSEARCH";
+const MAGIC: &[u8] = b"TWSEARC2";
 
 /// Number of bytes of the checksum.
 const CHECKSUM_BYTES: usize = 4;
@@ -92,7 +93,9 @@ impl Index {
             body.prefab(prefab);
         }
 
-        for entry in self.entries.iter().flatten() {
+        body.text(&self.vectors.model);
+        for (slot, entry) in (0..).zip(&self.entries) {
+            let Some(entry) = entry else { continue };
             body.text(&entry.id);
             body.text(&entry.name);
             body.number(prefabs[&*entry.prefab.id]);
@@ -100,6 +103,7 @@ impl Index {
             for term in &entry.terms {
                 body.number(if *term == END_OF_FIELD { 0 } else { numbers[*term as usize] });
             }
+            body.vector(self.vectors.by_slot.get(&slot).map(AsRef::as_ref));
         }
 
         let checksum = crc32fast::hash(&body.bytes).to_le_bytes();
@@ -143,6 +147,11 @@ impl Writer {
     fn text(&mut self, text: &str) {
         self.number(text.len());
         self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    fn vector(&mut self, vector: Option<&[i8]>) {
+        self.number(vector.map_or(0, |vector| vector.len() + 1));
+        self.bytes.extend(vector.into_iter().flatten().map(|number| number.cast_unsigned()));
     }
 
     fn postings(&mut self, postings: &[Posting], positions: &[usize]) {
@@ -201,6 +210,7 @@ impl<'b> Reader<'b> {
         }
         let prefabs: Vec<Arc<Prefab>> =
             (0..self.number()?).map(|_| self.prefab().map(Arc::new)).collect::<Option<_>>()?;
+        index.set_vector_model(self.text()?);
         for _ in 0..documents {
             let entry = Entry {
                 id: self.text()?.into(),
@@ -210,6 +220,9 @@ impl<'b> Reader<'b> {
             };
             let slot = index.take_slot();
             index.set_entry(slot, entry);
+            if let Some(length) = self.number()?.checked_sub(1) {
+                index.vectors.insert(slot, self.vector(length)?);
+            }
         }
         Some(index)
     }
@@ -241,6 +254,12 @@ impl<'b> Reader<'b> {
         let (text, rest) = self.bytes.split_at_checked(length)?;
         self.bytes = rest;
         std::str::from_utf8(text).ok()
+    }
+
+    fn vector(&mut self, length: usize) -> Option<Box<[i8]>> {
+        let (vector, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        Some(vector.iter().map(|byte| byte.cast_signed()).collect())
     }
 
     fn postings(&mut self, documents: Slot) -> Option<SmallVec<[Posting; 2]>> {

@@ -66,28 +66,14 @@ impl Tokenizer {
 
     /// Calls `visit` with each term of a text, in the order of the text.
     pub(crate) fn visit_terms(&self, text: &str, mut visit: impl FnMut(&str)) {
-        let text: String = text.chars().map(narrow).collect();
-        let mut rest = text.as_str();
-        while let Some(first) = rest.chars().next() {
-            let class = Class::of(first);
-            let end = rest.find(|c| Class::of(c) != class).unwrap_or(rest.len());
-            let (run, after) = rest.split_at(end);
-            rest = after;
-            match class {
-                Class::Separator => {}
-                Class::Digits => visit(cut(run)),
-                Class::Ideographs => visit_ideographs(run, &mut visit),
-                Class::Letters => visit_humps(run, |word| self.visit_word(word, &mut visit)),
+        visit_runs(text, |class, run| match class {
+            Class::Separator => {}
+            Class::Digits => visit(cut(run)),
+            Class::Ideographs => visit_ideographs(run, &mut visit),
+            Class::Letters => {
+                visit_words(run, |word| visit(cut(&self.stem(cut(word)))));
             }
-        }
-    }
-
-    fn visit_word(&self, word: &str, visit: &mut impl FnMut(&str)) {
-        let lower = word.to_lowercase();
-        if STOP_WORDS.binary_search(&lower.as_str()).is_ok() {
-            return;
-        }
-        visit(cut(&self.stem(cut(&lower))));
+        });
     }
 
     /// Removes the inflection of a lower-case word.
@@ -98,6 +84,39 @@ impl Tokenizer {
             _ => Cow::Borrowed(word),
         }
     }
+}
+
+/// Calls `visit` with the lower-case words of a text that mean something, and with its runs of ideographs, in the
+/// order of the text.
+pub(crate) fn visit_plain_words(text: &str, mut visit: impl FnMut(&str)) {
+    visit_runs(text, |class, run| match class {
+        Class::Separator | Class::Digits => {}
+        Class::Ideographs => visit(run),
+        Class::Letters => visit_words(run, &mut visit),
+    });
+}
+
+/// Visits the runs of characters of one class.
+fn visit_runs(text: &str, mut visit: impl FnMut(Class, &str)) {
+    let text: String = text.chars().map(narrow).collect();
+    let mut rest = text.as_str();
+    while let Some(first) = rest.chars().next() {
+        let class = Class::of(first);
+        let end = rest.find(|c| Class::of(c) != class).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        rest = after;
+        visit(class, run);
+    }
+}
+
+/// Visits the lower-case words of a camel-case run of letters, without stop words.
+fn visit_words(run: &str, mut visit: impl FnMut(&str)) {
+    visit_humps(run, |word| {
+        let lower = word.to_lowercase();
+        if STOP_WORDS.binary_search(&lower.as_str()).is_err() {
+            visit(&lower);
+        }
+    });
 }
 
 /// Class of a character, by which a text is split into runs.

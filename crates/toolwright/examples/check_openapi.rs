@@ -176,6 +176,7 @@ async fn call(address: &str, function: &Function) {
         arguments: &arguments,
         files: &files,
         secrets: &|name| Some(SecretString::from(format!("secret-{name}").as_str())),
+        filled: &[],
     };
     let output =
         runtime.call(call).await.unwrap_or_else(|error| panic!("{}: {error:?}", function.name));

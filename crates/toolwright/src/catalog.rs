@@ -18,17 +18,22 @@ mod scan;
 mod search;
 mod seed;
 pub mod signing;
+mod source;
 mod store;
 pub mod tools;
 
 pub use access::{Access, tool_name};
 pub use compatibility::Compatibility;
 pub use manifest::{
-    FileDirection, FileParameter, Function, Manifest, ManifestFault, McpServer, PrefabId, Runtime,
-    SecretNeed, Visibility,
+    Example, FileDirection, FileParameter, Function, Manifest, ManifestFault, McpServer, PrefabId,
+    Runtime, SecretNeed, Visibility,
 };
 pub use package::{MANIFESTS, MAX_BYTES, MAX_FILES, Package, PackageError};
-pub use search::{Dictionary, DictionaryError, FunctionHit, PrefabHit, SearchOptions};
+pub use search::{
+    Dictionary, DictionaryError, FunctionHit, PrefabHit, SearchOptions, WordVectors,
+    WordVectorsError, read_word_vectors,
+};
+pub use source::FunctionSource;
 pub use store::{
     Catalog, CatalogError, FILE, LATEST, LookupError, PrefabSummary, PrefabVersion, PublishError,
     PublishOptions, Published,

@@ -48,6 +48,11 @@ impl Need {
         self.id == other.id && (self.exclusive || other.exclusive)
     }
 
+    /// Whether access is exclusive.
+    pub fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
     /// The name of the type.
     pub fn name(&self) -> &'static str {
         self.name

@@ -125,6 +125,7 @@ kinds! {
     InvalidArguments "invalid_arguments" "The arguments violate the tool's schema"
     Truncated "truncated" "The model was cut off while it wrote the call"
     BadHandle "bad_handle" "The handle is unknown, expired or belongs to another owner"
+    EmptySlot "empty_slot" "A slot that the tool needs has no value, or an earlier call that uses it waits for approval"
     MissingContext "missing_context" "The run has no context of the type that the tool needs"
     Failed "failed" "The tool returned an error"
     Panicked "panicked" "The tool crashed"

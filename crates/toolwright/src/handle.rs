@@ -11,6 +11,7 @@
 mod admit;
 mod budget;
 mod complete;
+mod form;
 mod memory;
 mod preview;
 mod resolve;
@@ -18,16 +19,24 @@ mod slot;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+#[cfg(feature = "mcp")]
+pub(crate) use admit::add_hint;
 pub use admit::admit;
+pub(crate) use admit::admit_in;
 pub use budget::budget;
 pub(crate) use budget::budget_complete;
 pub(crate) use complete::{CompleteOutput, Piece, Root};
 pub use memory::{Limits, MemoryHandles};
+#[cfg(feature = "mcp")]
+pub(crate) use preview::shape;
 pub use preview::{PREVIEW_MAX, preview};
 #[cfg(feature = "builtin")]
 pub(crate) use preview::{names, size};
 pub use resolve::{HandleFailure, RESOLVED_MAX, conceal, resolve};
-pub(crate) use resolve::{handles, has_moved, shows};
+pub(crate) use resolve::{handles, has_moved, resolve_as, shows};
+#[cfg(feature = "mcp")]
+pub(crate) use slot::{content_json, stored_media};
+pub(crate) use slot::{find_slot, has_slot, put_in_slot, reply};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteHandles;
 
@@ -174,6 +183,9 @@ pub enum HandleError {
     /// expected
     #[error("the value is not JSON")]
     NotJson,
+    /// The value is bytes that are not text
+    #[error("the value is not text")]
+    NotText,
     /// The values of one call are too large together
     #[error("too much data for one call")]
     TooLarge,
@@ -199,15 +211,29 @@ pub type HandleFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Stores values behind handles. Its size is bounded; the oldest values are evicted first.
 pub trait HandleStore: Send + Sync + 'static {
-    /// Stores a value and returns its id. The value can be found as soon as this returns.
+    /// Stores a value under an id, in place of an earlier one. The value can be found as soon as this returns.
+    fn put_as<'a>(
+        &'a self,
+        owner: &'a Owner,
+        id: HandleId,
+        value: StoredValue,
+    ) -> HandleFuture<'a, Result<(), HandleStoreError>>;
+
+    /// Stores a value and returns its id, which cannot be guessed.
     fn put<'a>(
         &'a self,
         owner: &'a Owner,
         value: StoredValue,
-    ) -> HandleFuture<'a, Result<HandleId, HandleStoreError>>;
+    ) -> HandleFuture<'a, Result<HandleId, HandleStoreError>> {
+        Box::pin(async move {
+            let id = HandleId::random()?;
+            self.put_as(owner, id, value).await?;
+            Ok(id)
+        })
+    }
 
-    /// Returns the value if it belongs to the owner. For any other owner the result is the same as
-    /// for a handle that does not exist.
+    /// Returns the value if it belongs to the owner, and restarts its lifetime. For any other owner the result is
+    /// the same as for a handle that does not exist.
     fn find<'a>(
         &'a self,
         owner: &'a Owner,

@@ -19,7 +19,7 @@ use crate::context::{Context, Need};
 use crate::error::ToolError;
 use crate::output::Output;
 use crate::session::Scope;
-use crate::settings::{Effect, Envelope, Fill, Retry, Settings};
+use crate::settings::{Effect, Envelope, Fill, Retry, Settings, SlotOutput, ValueForm};
 
 /// The result of running a tool.
 pub type ToolResult = Result<Output, ToolError>;
@@ -251,6 +251,20 @@ impl Handler {
         let name = name.into();
         self.settings.hidden.push(name.clone());
         self.settings.fills.push((name, fill));
+        self
+    }
+
+    /// Stores the output in a slot of the conversation, in place of showing it to the model.
+    #[must_use]
+    pub fn with_slot(mut self, slot: SlotOutput) -> Handler {
+        self.settings.slot = Some(slot);
+        self
+    }
+
+    /// Sets the form in which a parameter receives values behind handles.
+    #[must_use]
+    pub fn with_form(mut self, name: impl Into<String>, form: ValueForm) -> Handler {
+        self.settings.forms.push((name.into(), form));
         self
     }
 

@@ -1,11 +1,12 @@
 //! Files with a random key of 32 bytes, which only their owner may read.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
+use crate::private_file;
 use crate::secret::Secret;
 
 /// Length of a key, in bytes.
@@ -82,7 +83,7 @@ fn create(path: &Path) -> io::Result<()> {
     let random = getrandom::fill(&mut *bytes).and_then(|()| getrandom::fill(&mut suffix));
     random.map_err(|_| io::Error::other("the system has no random numbers"))?;
     let temporary = path.with_extension(format!("{:x}.new", u64::from_ne_bytes(suffix)));
-    let written = create_private(&temporary).and_then(|mut file| {
+    let written = private_file::create(&temporary).and_then(|mut file| {
         file.write_all(&*bytes)?;
         file.sync_all()?;
         // Unlike a rename, a link does not replace the key of another process.
@@ -93,24 +94,6 @@ fn create(path: &Path) -> io::Result<()> {
     });
     drop(fs::remove_file(&temporary));
     written
-}
-
-/// Creates a file that only its owner may read.
-pub(crate) fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Creates a folder that only its owner may read, and the folders above it.
-pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@
 //! - `sqlite`: the ledger, the journal and handles in files
 //! - `builtin`: tools for files, git and tables; call `process::init` first in `main`
 //! - `process`: child processes whose descendants end with them
+//! - `mcp`: tools of MCP servers; call `process::init` first in `main`
 //! - `catalog`: prefabs, which are versioned packages of functions, in a folder
 //!
 //! ```
@@ -70,13 +71,17 @@ mod key_file;
 pub mod ledger;
 #[doc(hidden)]
 pub mod macros;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod model;
 #[cfg(feature = "oauth")]
 pub mod oauth;
 #[cfg(feature = "offline")]
 pub mod offline;
 pub mod output;
+pub mod plan;
 pub mod prelude;
+pub mod private_file;
 #[cfg(feature = "process")]
 pub mod process;
 pub mod redact;
@@ -102,7 +107,7 @@ pub use resolve::ModelError;
 pub use run::{Agent, Limits, Run};
 pub use secret::{Secret, SecretString};
 pub use session::{Caller, Scope, Session};
-pub use settings::{Effect, Envelope, Fill, Retry, Settings};
+pub use settings::{Effect, Envelope, Fill, Retry, Settings, SlotFill, SlotOutput, ValueForm};
 pub use toolbox::Toolbox;
 pub use toolwright_core::{
     Arguments, Body, Call, Event, Fault, Json, Message, Outcome, Part, Request, Response, Role,

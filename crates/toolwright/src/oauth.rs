@@ -14,6 +14,7 @@
 //! The [`HttpClient`](crate::transport::HttpClient) of the caller decides which addresses are reached: with an
 //! [`AddressPolicy`](crate::transport::AddressPolicy), if the URLs come from a server and not from the operator.
 
+mod challenge;
 mod client;
 mod error;
 mod listener;
@@ -25,6 +26,7 @@ mod source;
 mod store;
 mod token;
 
+pub use challenge::Challenge;
 pub use client::{ClientAuthentication, OAuthClient, PendingLogin};
 pub use error::OAuthError;
 pub use listener::LoopbackListener;

@@ -33,6 +33,8 @@ use toolwright_core::{
     Tool, ToolChoice, ToolKind,
 };
 
+pub use estimate::usage as estimate_usage;
+
 use crate::model::{Model, Upstream};
 use extract::{Found, Source};
 use pick::Index;

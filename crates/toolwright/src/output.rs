@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 use toolwright_core::part::Media;
@@ -45,6 +47,24 @@ pub struct Blob {
     pub mime: String,
     /// The bytes
     pub bytes: Arc<[u8]>,
+}
+
+impl Blob {
+    /// Decodes base64, also with whitespace, without padding or in the alphabet for URLs; `None` if it is invalid.
+    pub(crate) fn from_base64(mime: Option<String>, data: &str) -> Option<Blob> {
+        let bytes = STANDARD.decode(data).or_else(|_| {
+            let text = data.chars().filter(|character| !character.is_ascii_whitespace());
+            let text = text.map(|character| match character {
+                '-' => '+',
+                '_' => '/',
+                other => other,
+            });
+            STANDARD_NO_PAD.decode(text.collect::<String>().trim_end_matches('='))
+        });
+        let bytes = bytes.ok()?;
+        let mime = mime.unwrap_or_else(|| "application/octet-stream".to_owned());
+        Some(Blob { mime, bytes: bytes.into() })
+    }
 }
 
 /// A piece of the complete output of a call, as [`CallResult::output`](crate::call::CallResult::output)

@@ -26,11 +26,14 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 
 /// Maximum number of bytes of stderr that are returned.
 const MAX_STDERR: usize = 64 << 10;
+
+/// Environment variables of the host that a process needs, for hosts that give it no others.
+pub const INHERITED_ENVIRONMENT: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
 /// Whether this program supervises child processes when it is started as a supervisor.
 static CAN_SUPERVISE: OnceLock<()> = OnceLock::new();
@@ -84,9 +87,23 @@ pub struct ProcessOutput {
     pub is_cut: bool,
     /// The beginning of what it wrote to stderr
     pub stderr: Vec<u8>,
+    /// Whether it wrote more to stderr
+    pub is_stderr_cut: bool,
     /// The exit code; 128 and the number of the signal for a supervised process that a signal ended, and
     /// `None` for another one
     pub code: Option<i32>,
+}
+
+/// The streams of a running process. A supervised process ends when its stdout is no longer read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ProcessStreams {
+    /// What it reads
+    pub stdin: ChildStdin,
+    /// What it writes
+    pub stdout: ChildStdout,
+    /// Its messages for people; it blocks if they are not read
+    pub stderr: ChildStderr,
 }
 
 impl Process {
@@ -115,6 +132,21 @@ impl Process {
         lines: mpsc::Sender<Vec<u8>>,
     ) -> io::Result<ProcessOutput> {
         self.exchange(input, max_stdout, Some(lines)).await
+    }
+
+    /// Returns the streams of a process that reads and writes for as long as it runs, once.
+    pub fn streams(&mut self) -> Option<ProcessStreams> {
+        let child = &mut self.child;
+        Some(ProcessStreams {
+            stdin: child.stdin.take()?,
+            stdout: child.stdout.take()?,
+            stderr: child.stderr.take()?,
+        })
+    }
+
+    /// Waits until the process has ended, and returns its exit code as [`ProcessOutput::code`] does.
+    pub async fn wait(&mut self) -> io::Result<Option<i32>> {
+        Ok(self.child.wait().await?.code())
     }
 
     async fn exchange(
@@ -148,13 +180,20 @@ impl Process {
             output
         };
         let ((), output, errors) = tokio::join!(write, read, read_beginning(stderr));
-        let ((stdout, is_cut), stderr) = (output?, errors?);
+        let ((stdout, is_cut), (stderr, is_stderr_cut)) = (output?, errors?);
         let code = child.wait().await?.code();
-        #[cfg(target_os = "linux")]
-        if is_supervised && let Some(error) = supervisor::start_error(code, &stderr) {
-            return Err(error);
+        match self.start_error(code, &stderr) {
+            Some(error) => Err(error),
+            None => Ok(ProcessOutput { stdout, is_cut, stderr, is_stderr_cut, code }),
         }
-        Ok(ProcessOutput { stdout, is_cut, stderr, code })
+    }
+
+    /// Returns why the program was not started, if its supervisor ended with that.
+    pub(crate) fn start_error(&self, code: Option<i32>, stderr: &[u8]) -> Option<io::Error> {
+        #[cfg(target_os = "linux")]
+        return self.is_supervised.then(|| supervisor::start_error(code, stderr)).flatten();
+        #[cfg(not(target_os = "linux"))]
+        return None;
     }
 }
 
@@ -216,12 +255,12 @@ async fn send_lines(
     }
 }
 
-/// Reads a stream to its end and returns the beginning.
-async fn read_beginning(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
-    let Some(mut stream) = stream else { return Ok(Vec::new()) };
-    let (out, _) = read_up_to(Some(&mut stream), MAX_STDERR).await?;
+/// Reads a stream to its end; returns the beginning, and whether there is more.
+async fn read_beginning(stream: Option<impl AsyncRead + Unpin>) -> io::Result<(Vec<u8>, bool)> {
+    let Some(mut stream) = stream else { return Ok((Vec::new(), false)) };
+    let beginning = read_up_to(Some(&mut stream), MAX_STDERR).await?;
     tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
-    Ok(out)
+    Ok(beginning)
 }
 
 #[cfg(test)]

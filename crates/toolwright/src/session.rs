@@ -1,5 +1,7 @@
 //! Data that the calls of one run share, and the scope of one call.
 
+mod pauses;
+
 use std::any::Any;
 use std::sync::Arc;
 
@@ -8,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::handle::Owner;
+pub(crate) use pauses::Pauses;
 
 /// The caller of tools: the owner of handles, the subject of policies, the name in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -52,6 +55,9 @@ pub struct Session {
     pub caller: Caller,
     /// Values for tools that models do not see
     pub context: Context,
+    /// Whether tools may use slots. A host that cannot tell the conversations of a client apart sets it to false,
+    /// because one of them would read the slots of another
+    pub has_slots: bool,
     /// Whether arguments must satisfy their schema as they are written: nothing is repaired, coerced or
     /// filled with defaults
     pub exact_arguments: bool,
@@ -69,6 +75,7 @@ impl Session {
             conversation: None,
             caller: Caller::default(),
             context: Context::new(),
+            has_slots: true,
             exact_arguments: false,
             cancel: CancellationToken::new(),
         }
@@ -80,7 +87,13 @@ impl Session {
         Owner { tenant: self.caller.tenant.clone(), conversation }
     }
 
-    /// Sets the conversation. Its runs share their handles.
+    /// Whether a text names a conversation: 1 to 128 letters, digits and the characters `-_.:`.
+    pub fn is_conversation_name(text: &str) -> bool {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+        (1..=128).contains(&text.len()) && text.bytes().all(is_plain)
+    }
+
+    /// Sets the conversation. Its runs share their handles and slots.
     #[must_use]
     pub fn with_conversation(mut self, conversation: impl Into<Arc<str>>) -> Session {
         self.conversation = Some(conversation.into());
@@ -105,6 +118,13 @@ impl Session {
     #[must_use]
     pub fn with_context(mut self, context: Context) -> Session {
         self.context = context;
+        self
+    }
+
+    /// Refuses tools that use slots.
+    #[must_use]
+    pub fn without_slots(mut self) -> Session {
+        self.has_slots = false;
         self
     }
 
@@ -136,6 +156,8 @@ pub struct Scope {
     pub deadline: Instant,
     /// Cancelled when the call is cancelled or times out; long-running tools should check it
     pub cancel: CancellationToken,
+    /// Extends the deadline while a person is asked
+    pub(crate) pauses: Pauses,
     /// The running call, for [nested calls](Scope::call); the toolbox knows its type
     pub(crate) active: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -152,6 +174,7 @@ impl Scope {
     ) -> Scope {
         let (tool, call_id, key) = (tool.into(), call_id.into(), key.into());
         let cancel = session.cancel.child_token();
-        Scope { session, tool, call_id, key, attempt: 1, deadline, cancel, active: None }
+        let pauses = Pauses::default();
+        Scope { session, tool, call_id, key, attempt: 1, deadline, cancel, pauses, active: None }
     }
 }

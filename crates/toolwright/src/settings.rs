@@ -73,6 +73,84 @@ pub enum Fill {
     Caller,
     /// The caller's tenant
     Tenant,
+    /// The value of a slot of the conversation
+    Slot(SlotFill),
+}
+
+/// A hidden parameter that is filled from a slot of the conversation: a named value, which a call of another tool has
+/// stored. See [`SlotOutput`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SlotFill {
+    /// The name of the slot
+    pub slot: String,
+    /// The form in which the tool receives the value; bytes are base64 if it is JSON
+    pub form: ValueForm,
+    /// The tools that store the value, which the error about an empty slot names
+    pub filled_by: Vec<String>,
+}
+
+impl SlotFill {
+    /// Creates a fill from a slot.
+    pub fn new(slot: impl Into<String>) -> SlotFill {
+        SlotFill { slot: slot.into(), form: ValueForm::Json, filled_by: Vec::new() }
+    }
+
+    /// Sets the form in which the tool receives the value.
+    #[must_use]
+    pub fn with_form(mut self, form: ValueForm) -> SlotFill {
+        self.form = form;
+        self
+    }
+
+    /// Names the tools that store the value.
+    #[must_use]
+    pub fn with_filled_by<S: Into<String>>(
+        mut self,
+        tools: impl IntoIterator<Item = S>,
+    ) -> SlotFill {
+        self.filled_by = tools.into_iter().map(Into::into).collect();
+        self
+    }
+}
+
+/// Stores the output of a tool in a slot of the conversation. The model reads a reply in place of the output, and
+/// other tools receive the value in a hidden parameter ([`SlotFill`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SlotOutput {
+    /// The name of the slot
+    pub slot: String,
+    /// What the model reads: text in which `{name}` stands for an argument that the model wrote. By default the type,
+    /// the size and the keys of the value, without values
+    pub reply: Option<String>,
+}
+
+impl SlotOutput {
+    /// Stores outputs in a slot.
+    pub fn new(slot: impl Into<String>) -> SlotOutput {
+        SlotOutput { slot: slot.into(), reply: None }
+    }
+
+    /// Sets what the model reads.
+    #[must_use]
+    pub fn with_reply(mut self, reply: impl Into<String>) -> SlotOutput {
+        self.reply = Some(reply.into());
+        self
+    }
+}
+
+/// The form in which a tool receives a stored value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum ValueForm {
+    /// The JSON value
+    #[default]
+    Json,
+    /// Text: a string as it is, another JSON value as compact JSON, bytes as UTF-8
+    Text,
+    /// Base64 of the bytes, or of the text
+    Base64,
 }
 
 /// Settings of a tool.
@@ -97,6 +175,10 @@ pub struct Settings {
     pub hidden: Vec<String>,
     /// The values of hidden parameters; a hidden parameter without a fill stays absent
     pub fills: Vec<(String, Fill)>,
+    /// The slot that stores the output, if any
+    pub slot: Option<SlotOutput>,
+    /// The forms in which parameters receive values behind handles, if not as JSON
+    pub forms: Vec<(String, ValueForm)>,
     /// The envelope of results, if any
     pub envelope: Option<Envelope>,
     /// Coercions that are off by default
@@ -120,6 +202,8 @@ impl Default for Settings {
             budget: DEFAULT_BUDGET,
             hidden: Vec::new(),
             fills: Vec::new(),
+            slot: None,
+            forms: Vec::new(),
             envelope: None,
             coercions: CoercionOptions::default(),
             error_text: None,
@@ -140,6 +224,8 @@ impl fmt::Debug for Settings {
             .field("budget", &self.budget)
             .field("hidden", &self.hidden)
             .field("fills", &self.fills)
+            .field("slot", &self.slot)
+            .field("forms", &self.forms)
             .field("envelope", &self.envelope)
             .finish_non_exhaustive()
     }

@@ -32,6 +32,7 @@ mod pipeline;
 mod retry;
 mod source;
 mod sources;
+mod step;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -46,13 +47,14 @@ pub use item::CompiledTool;
 use item::Item;
 pub use source::{SourceError, SourceFuture, SourceProblem, SourceReport, ToolPage, ToolSource};
 use sources::Sources;
+pub(crate) use step::StepTool;
 
 use crate::call::journal::{MemoryJournal, SharedJournal};
 use crate::call::key::CallPosition;
-use crate::call::{Answer, Approval, CallStatus, Completeness, Policy, approval};
+use crate::call::{Answer, Approval, CallStatus, Completeness, Policy, Rule, approval};
 use crate::context::Context;
 use crate::error::CallError;
-use crate::handle::{self, HandleStore};
+use crate::handle::HandleStore;
 use crate::handler::Handler;
 use crate::ledger::Ledger;
 use crate::session::{Caller, Session};
@@ -101,13 +103,20 @@ pub struct Toolbox {
     parts: Arc<Parts>,
 }
 
+/// The tools of sources that may be used.
+#[derive(Clone)]
+enum Allowed {
+    Names(Arc<HashSet<Arc<str>>>),
+    Rule(Arc<dyn Fn(&str) -> bool + Send + Sync>),
+}
+
 #[derive(Clone)]
 struct Parts {
     items: Arc<[Arc<Item>]>,
     names: Arc<HashMap<Arc<str>, usize>>,
     sources: Option<Arc<Sources>>,
     /// The tools of the sources that may be used; all if absent
-    allowed: Option<Arc<HashSet<Arc<str>>>>,
+    allowed: Option<Allowed>,
     policy: Arc<Policy>,
     journal: SharedJournal,
     handles: Option<Arc<dyn HandleStore>>,
@@ -149,9 +158,26 @@ impl Toolbox {
         let names = items.iter().enumerate().map(|(at, item)| (item.name.clone(), at)).collect();
         let allowed = self.parts.sources.is_some().then(|| {
             let wanted = wanted.iter().filter(|name| self.allows(name));
-            Arc::new(wanted.map(|name| Arc::from(*name)).collect())
+            Allowed::Names(Arc::new(wanted.map(|name| Arc::from(*name)).collect()))
         });
         let parts = Parts { items, names: Arc::new(names), allowed, ..(*self.parts).clone() };
+        Toolbox { parts: Arc::new(parts) }
+    }
+
+    /// A toolbox with the tools that a rule allows, by their names. Otherwise like [`only`](Toolbox::only), whose cost
+    /// grows with the number of names; this one tests the tools of sources when they are listed or called.
+    #[must_use]
+    pub fn filtered(&self, rule: impl Fn(&str) -> bool + Send + Sync + 'static) -> Toolbox {
+        let own = self.clone();
+        let rule = move |name: &str| own.allows(name) && rule(name);
+        let mut parts = (*self.parts).clone();
+        if !self.parts.items.iter().all(|item| rule(&item.name)) {
+            let kept = self.parts.items.iter().filter(|item| rule(&item.name));
+            parts.items = kept.cloned().collect();
+            let names = parts.items.iter().map(|item| item.name.clone());
+            parts.names = Arc::new(names.enumerate().map(|(at, name)| (name, at)).collect());
+        }
+        parts.allowed = Some(Allowed::Rule(Arc::new(rule)));
         Toolbox { parts: Arc::new(parts) }
     }
 
@@ -159,6 +185,14 @@ impl Toolbox {
     #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Toolbox {
         self.parts_mut().policy = Arc::new(policy);
+        self
+    }
+
+    /// Adds a rule to the policy, after the others.
+    #[must_use]
+    pub fn with_rule(mut self, rule: Rule) -> Toolbox {
+        let parts = self.parts_mut();
+        parts.policy = Arc::new(Policy::clone(&parts.policy).with_rule(rule));
         self
     }
 
@@ -206,27 +240,31 @@ impl Toolbox {
     /// The definitions for a model, without hidden parameters. With a handle store, parameters that take
     /// data accept a handle as well.
     pub fn tools(&self) -> Vec<Tool> {
-        self.definitions(|_| true)
+        self.definitions(|_| true).iter().map(|tool| Tool::clone(tool)).collect()
     }
 
     /// The definitions of the tools that the policy allows a caller to call, at least with some
     /// arguments.
     pub fn tools_for(&self, caller: &Caller) -> Vec<Tool> {
+        self.shared_tools_for(caller).iter().map(|tool| Tool::clone(tool)).collect()
+    }
+
+    /// Returns what [`tools_for`](Toolbox::tools_for) returns, without copies.
+    pub(crate) fn shared_tools_for(&self, caller: &Caller) -> Vec<Arc<Tool>> {
         self.definitions(|name| self.parts.policy.shows(name, caller))
     }
 
-    fn definitions(&self, is_shown: impl Fn(&str) -> bool) -> Vec<Tool> {
-        let fixed = self.parts.items.iter().filter(|item| is_shown(&item.name));
-        let mut tools: Vec<Tool> = fixed.map(|item| self.definition(item)).collect();
+    fn definitions(&self, is_shown: impl Fn(&str) -> bool) -> Vec<Arc<Tool>> {
+        let has_handles = self.parts.handles.is_some();
+        let mut tools = Vec::new();
+        for item in self.parts.items.iter().filter(|item| is_shown(&item.name)) {
+            let own = if has_handles { &item.definition_with_handles } else { &item.definition };
+            tools.push(own.clone());
+        }
         self.each_listed(|listed| {
             if is_shown(&listed.name) {
-                let mut tool = (*listed.tool).clone();
-                if let (Some(_), ToolKind::Function(Some(schema))) =
-                    (&self.parts.handles, &mut tool.kind)
-                {
-                    *schema = handle::admit(schema);
-                }
-                tools.push(tool);
+                let own = if has_handles { listed.with_handles() } else { &listed.tool };
+                tools.push(own.clone());
             }
         });
         tools
@@ -365,14 +403,6 @@ impl Toolbox {
 
     pub(crate) fn item(&self, name: &str) -> Option<&Arc<Item>> {
         self.parts.names.get(name).and_then(|index| self.parts.items.get(*index))
-    }
-
-    fn definition(&self, item: &Item) -> Tool {
-        if self.parts.handles.is_some() {
-            item.definition_with_handles.clone()
-        } else {
-            item.definition.clone()
-        }
     }
 
     fn parts_mut(&mut self) -> &mut Parts {

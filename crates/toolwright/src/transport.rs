@@ -33,10 +33,12 @@ pub use error::TransportError;
 #[cfg(any(feature = "oauth", feature = "upstream"))]
 pub(crate) use header::sensitive;
 pub(crate) use header::{FRAMING, remove_connection_headers};
-#[cfg(feature = "upstream")]
+#[cfg(any(feature = "catalog", feature = "upstream"))]
 pub(crate) use incoming::begins_with;
 pub use incoming::{Incoming, IncomingBody};
 pub use policy::AddressPolicy;
 pub use proxy::Proxy;
+#[cfg(feature = "mcp")]
+pub(crate) use redirect::resolve as resolve_reference;
 pub use resolver::{Addresses, Resolve};
 pub use tls::Trust;

@@ -24,7 +24,8 @@ pub(super) fn list_their_tests(tree: &Tree) -> Vec<Finding> {
     let index = Index::of(file);
     let mut findings = Vec::new();
     for (line, path, name) in &index.tests {
-        let exists = |source: &Source| source.text.contains(&format!("fn {name}("));
+        let keyword = if has_extension(path, "py") { "def" } else { "fn" };
+        let exists = |source: &Source| source.text.contains(&format!("{keyword} {name}("));
         if !tree.get(path).is_some_and(exists) {
             let what = format!("lists {name} of {path}, which does not exist; correct the entry");
             findings.push(file.finding(*line, what));
@@ -97,7 +98,8 @@ struct Case {
 }
 
 impl Index {
-    /// Reads headings (`## Case 9: …`) and list items (`` - `file.rs`: `test`, `test` ``).
+    /// Reads headings (`## Case 9: …`) and list items (`` - `file.rs`: `test`, `test` ``). The file may be
+    /// one of Python.
     fn of(file: &Source) -> Index {
         let mut index = Index::default();
         let (mut in_case, mut in_item, mut path) = (false, false, None);
@@ -111,7 +113,7 @@ impl Index {
             in_item = text.starts_with("- ") || (in_item && text.starts_with("  "));
             path = path.filter(|_| in_item && !text.starts_with("- "));
             for span in spans(text).filter(|_| in_item) {
-                if has_extension(span, "rs") {
+                if has_extension(span, "rs") || has_extension(span, "py") {
                     path = Some(span.to_owned());
                 } else if let Some(path) = &path {
                     index.tests.push((line, path.clone(), span.to_owned()));

@@ -104,6 +104,13 @@ impl Parameters {
         self.list.iter()
     }
 
+    /// Returns the schemas of a parameter, wherever the schema of the tool names it.
+    pub(crate) fn schemas(&self, name: &str) -> impl Iterator<Item = &Json> {
+        let schema = self.check.schema();
+        let composed = hide::composed(schema, schema).into_iter();
+        composed.filter_map(move |object| object.get("properties")?.get(name))
+    }
+
     /// Returns the hidden names.
     pub fn hidden(&self) -> &[String] {
         &self.hidden

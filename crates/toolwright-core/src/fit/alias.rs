@@ -218,6 +218,22 @@ pub fn is_legal_name(rule: &NameRule, name: &str) -> bool {
         && rule.charset.contains_all(name)
 }
 
+/// Returns a name that a target accepts and that is not taken: the name itself, or its legal part with a hash of the
+/// whole.
+pub fn legal_name(rule: &NameRule, name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    if is_legal_name(rule, name) && !is_taken(name) {
+        return name.to_owned();
+    }
+    let mut round = 0;
+    loop {
+        let candidate = shorten(rule, name, round);
+        if !is_taken(&candidate) {
+            return candidate;
+        }
+        round += 1;
+    }
+}
+
 /// Whether a target accepts an id.
 pub fn is_legal_id(rule: &IdRule, id: &str) -> bool {
     (rule.min..=rule.max).contains(&length(id)) && rule.charset.contains_all(id)

@@ -21,6 +21,10 @@ pub(super) struct Reader {
     name: String,
     /// The data of the current event
     data: Option<String>,
+    /// The last `id` of the stream
+    pub(super) last_id: Option<String>,
+    /// The last `retry` of the stream, in milliseconds
+    pub(super) retry_ms: Option<u64>,
 }
 
 impl Reader {
@@ -95,6 +99,11 @@ impl Reader {
                 none => *none = Some(text(value)?.to_owned()),
             },
             b"event" => text(value)?.clone_into(&mut self.name),
+            b"id" if !value.contains(&0) => self.last_id = Some(text(value)?.to_owned()),
+            b"retry" => {
+                let is_number = value.iter().all(u8::is_ascii_digit);
+                self.retry_ms = text(value)?.parse().ok().filter(|_| is_number).or(self.retry_ms);
+            }
             _ => {}
         }
         Ok(())

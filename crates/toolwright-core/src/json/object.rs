@@ -200,6 +200,11 @@ impl Object {
         write::object_text(self)
     }
 
+    /// Appends the text without white space.
+    pub fn write_to(&self, out: &mut String) {
+        write::append_object(self, out);
+    }
+
     /// Keeps only the last of repeated keys.
     pub fn remove_repeated_keys(&mut self) {
         if self.is_short_without_repeats() {

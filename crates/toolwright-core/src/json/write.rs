@@ -13,9 +13,15 @@ pub(super) fn text(value: &Json) -> String {
 
 /// The compact form of an object.
 pub(super) fn object_text(value: &Object) -> String {
-    let mut out = String::with_capacity(room(object_length(value)));
-    object(value, &mut out);
+    let mut out = String::new();
+    append_object(value, &mut out);
     out
+}
+
+/// Appends the compact form of an object, after one allocation for all of it.
+pub(super) fn append_object(value: &Object, out: &mut String) {
+    out.reserve(room(object_length(value)));
+    object(value, out);
 }
 
 /// Returns the capacity for a text of this length without its escapes, so that it rarely grows.

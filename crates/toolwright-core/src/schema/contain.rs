@@ -57,23 +57,37 @@ pub struct Witness {
 /// Determines whether every value that `inner` accepts is accepted by `outer`.
 pub fn containment(inner: &Check, outer: &Check) -> Containment {
     let unknown = |schema_path: String| Containment::Unknown { schema_path };
+    let compared = compare(inner, outer, |comparison| {
+        let schema_path = match comparison.prove_root() {
+            Ok(()) => return Containment::Contained,
+            Err(unproved) => unproved,
+        };
+        match comparison.refute(inner, outer) {
+            Some(witness) => Containment::NotContained(Box::new(witness)),
+            None => unknown(schema_path),
+        }
+    });
+    compared.unwrap_or_else(|| unknown(String::new()))
+}
+
+/// Whether it is certain that no value is accepted by both schemas.
+pub fn are_disjoint(one: &Check, other: &Check) -> bool {
+    let compared = compare(one, other, |comparison| {
+        comparison.is_meaningful() && comparison.are_roots_disjoint()
+    });
+    compared.unwrap_or(false)
+}
+
+/// Compares two schemas, unless one of them cannot be taken apart.
+fn compare<T>(inner: &Check, outer: &Check, judge: impl FnOnce(&Comparison<'_>) -> T) -> Option<T> {
     let (inner_document, outer_document) = (inner.document(), outer.document());
-    let parts = (inner_document.parts(), outer_document.parts());
-    let (Some(inner_parts), Some(outer_parts)) = parts else { return unknown(String::new()) };
     let comparison = Comparison {
-        inner: Source::new(inner, inner_parts),
-        outer: Source::new(outer, outer_parts),
+        inner: Source::new(inner, inner_document.parts()?),
+        outer: Source::new(outer, outer_document.parts()?),
         steps: RefCell::new(MAX_STEPS),
         patterns: RefCell::default(),
     };
-    let schema_path = match comparison.prove_root() {
-        Ok(()) => return Containment::Contained,
-        Err(unproved) => unproved,
-    };
-    match comparison.refute(inner, outer) {
-        Some(witness) => Containment::NotContained(Box::new(witness)),
-        None => unknown(schema_path),
-    }
+    Some(judge(&comparison))
 }
 
 /// Which of the two schemas a subschema belongs to.

@@ -23,7 +23,8 @@ fn check(kind: &str, from: Dialect, to: Dialect, suffix: &str, bytes: &[u8]) {
     compare(&root().join(kind).join(from.id()).join(format!("{to}{suffix}")), bytes);
 }
 
-fn compare(path: &Path, bytes: &[u8]) {
+/// Compares a file with the bytes, or writes it.
+pub(crate) fn compare(path: &Path, bytes: &[u8]) {
     if std::env::var("TOOLWRIGHT_GOLDEN").is_ok_and(|mode| mode == "write") {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();

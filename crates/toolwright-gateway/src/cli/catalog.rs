@@ -2,17 +2,23 @@
 
 mod add;
 mod call;
+mod figures;
 mod find;
+mod mcp;
 mod show;
+mod test;
 
 use std::io;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
-use toolwright::catalog::{Access, Catalog as Store, CatalogError, LookupError, PrefabVersion};
+use clap::{Args, Subcommand, ValueEnum};
+use toolwright::catalog::{
+    Access, Catalog as Store, CatalogError, LookupError, PrefabVersion, Visibility,
+};
 use toolwright_core::Json;
 
 use super::exit::{self, Failure};
+use crate::config::Config;
 use crate::terminal;
 
 /// Arguments of `catalog`.
@@ -24,12 +30,14 @@ PREFAB is the id of a prefab, for its latest version, or ID@VERSION.
 
 Examples:
   toolwright catalog add ./my-prefab
+  toolwright catalog add mcp:tickets
   toolwright catalog add openapi.json --id petstore --base-url https://api.example.com
   toolwright catalog search pdf --tag document
   toolwright catalog recommend '提取 PDF 中的文本'
   toolwright catalog functions file-processing-prefab@0.1.5
   toolwright catalog details file-processing-prefab parse_file
   toolwright catalog call file-processing-prefab parse_file --file input=report.pdf
+  toolwright catalog test file-processing-prefab
   toolwright catalog diff file-processing-prefab 0.1.4 0.1.5")]
 pub(crate) struct Catalog {
     #[command(subcommand)]
@@ -51,7 +59,7 @@ struct Common {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Publish a manifest, a folder with one, an index of prefabs, or an OpenAPI document
+    /// Publish a manifest, a folder with one, an index of prefabs, an OpenAPI document, or an MCP server
     Add(add::Add),
     /// List the prefabs
     List,
@@ -67,12 +75,16 @@ enum Action {
     Details(show::Details),
     /// Call a function
     Call(call::Call),
+    /// Check that the functions of a prefab can be called here, and run their examples
+    Test(test::Test),
     /// Compare two versions of a prefab: are callers of the earlier one safe?
     Diff(show::Diff),
     /// Mark a version as deprecated
     Deprecate(Deprecate),
     /// Withdraw a version: it is found by its exact version only
     Yank(Yank),
+    /// Say who may see a prefab
+    Visibility(ChangeVisibility),
     /// Remove a version with its files, or all versions of a prefab
     Remove(Remove),
 }
@@ -106,6 +118,31 @@ struct Yank {
 }
 
 #[derive(Debug, Args)]
+struct ChangeVisibility {
+    /// The id of the prefab
+    id: String,
+    /// Who may see it
+    visibility: ShownTo,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ShownTo {
+    /// Everyone, also without a key
+    Public,
+    /// Clients with a key
+    Private,
+}
+
+impl From<ShownTo> for Visibility {
+    fn from(shown: ShownTo) -> Visibility {
+        match shown {
+            ShownTo::Public => Visibility::Public,
+            ShownTo::Private => Visibility::Private,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
 struct Remove {
     /// The id of the prefab
     id: String,
@@ -117,35 +154,50 @@ struct Remove {
     all: bool,
 }
 
+/// The configuration, for actions that need it.
+#[derive(Debug, Args)]
+struct ConfigFile {
+    /// Read this configuration file [default: toolwright.toml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl ConfigFile {
+    fn load(&self) -> Result<Config, Failure> {
+        let environment = |name: &str| std::env::var(name).ok();
+        Ok(Config::load(self.config.as_deref(), &environment)?)
+    }
+}
+
 impl Catalog {
     /// Runs the action.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Catalog { action, common } = self;
-        let action = match action {
-            Action::Add(add) => return add.run(&common),
-            Action::Call(call) => return call.run(&common),
-            other => other,
-        };
-        let catalog = common.open()?;
         match action {
-            Action::Add(_) | Action::Call(_) => Ok(()),
-            Action::List => show::list(&common, &catalog),
-            Action::Versions(versions) => versions.run(&common, &catalog),
-            Action::Search(search) => search.run(&common, &catalog),
-            Action::Recommend(recommend) => recommend.run(&common, &catalog),
-            Action::Functions(functions) => functions.run(&common, &catalog),
-            Action::Details(details) => details.run(&common, &catalog),
-            Action::Diff(diff) => diff.run(&common, &catalog),
+            Action::Add(add) => add.run(&common),
+            Action::Call(call) => call.run(&common),
+            Action::Test(test) => test.run(&common),
+            Action::Search(search) => search.run(&common),
+            Action::Recommend(recommend) => recommend.run(&common),
+            Action::List => show::list(&common, &common.open()?),
+            Action::Versions(versions) => versions.run(&common, &common.open()?),
+            Action::Functions(functions) => functions.run(&common, &common.open()?),
+            Action::Details(details) => details.run(&common, &common.open()?),
+            Action::Diff(diff) => diff.run(&common, &common.open()?),
             Action::Deprecate(Deprecate { id, version, message, undo }) => {
                 let message = (!undo).then_some(message.as_str());
-                catalog.deprecate(&id, &version, message).map_err(not_found)
+                common.open()?.deprecate(&id, &version, message).map_err(not_found)
             }
             Action::Yank(Yank { id, version, reason, undo }) => {
                 let reason = (!undo).then_some(reason.as_str());
-                catalog.yank(&id, &version, reason).map_err(not_found)
+                common.open()?.yank(&id, &version, reason).map_err(not_found)
+            }
+            Action::Visibility(ChangeVisibility { id, visibility }) => {
+                let visibility = Some(visibility.into());
+                common.open()?.set_visibility(&id, visibility).map_err(not_found)
             }
             Action::Remove(Remove { id, version, .. }) => {
-                catalog.remove(&id, version.as_deref()).map_err(not_found)
+                common.open()?.remove(&id, version.as_deref()).map_err(not_found)
             }
         }
     }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use toolwright_core::translate::TranslateError;
 
 use crate::config::ConfigError;
+use crate::terminal;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -41,6 +42,18 @@ impl Failure {
         }
         ExitCode::from(self.code)
     }
+
+    /// Prints the failure as a warning, with its consequence for a command that goes on.
+    pub(crate) fn warn(self, consequence: &str) {
+        let hint = self.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+        warn(&format!("{}; {consequence}{hint}", self.message));
+    }
+}
+
+/// Prints a warning.
+#[allow(clippy::print_stderr)]
+pub(crate) fn warn(text: &str) {
+    eprintln!("warning: {}", terminal::plain(text));
 }
 
 impl From<TranslateError> for Failure {

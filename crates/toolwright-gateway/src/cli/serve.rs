@@ -45,6 +45,9 @@ pub(crate) struct Serve {
     /// Accept requests from other machines without a key
     #[arg(long)]
     open: bool,
+    /// Add the tools, prompts and resources that MCP's conformance suite calls
+    #[arg(long)]
+    mcp_fixtures: bool,
     /// Log exchanges in this format [default: text]
     #[arg(long, value_name = "FORMAT")]
     log: Option<LogFormat>,
@@ -88,6 +91,7 @@ impl Serve {
             config.data.clone_from(data);
         }
         config.open |= self.open;
+        config.mcp_fixtures = self.mcp_fixtures;
         config.log.format = self.log.unwrap_or(config.log.format);
         Ok(config)
     }
@@ -107,6 +111,7 @@ impl Serve {
         let reported = gateway.stores.saved.report_unfinished().await;
         reported.map_err(|error| Failure::failed(error.to_string()))?;
         tokio::spawn(Arc::clone(&gateway.stores.saved).prune());
+        gateway.live().tools.follow(&gateway.announcer);
         let prefabs = Arc::clone(&gateway.prefabs);
         tokio::spawn(async move { prefabs.sweep().await });
         let (telemetry, responses) = (gateway.telemetry.clone(), Arc::clone(&gateway.responses));
@@ -122,7 +127,7 @@ impl Serve {
         let shared = Arc::clone(&gateway);
         let reloading = Reloading { serve: self, configured, bound, gateway: shared, level };
         tokio::spawn(signals.obey(Control::clone(&control), reloading));
-        let service = Arc::new(Router::new(gateway, server.health(), bound));
+        let service = Arc::new(Router::new(gateway, server.health(), bound, config.mcp_fixtures));
         let ended = server.run(service).await;
         telemetry.flush().await.map_err(|error| Failure::failed(error.to_string()))?;
         responses.flush().await.map_err(|error| Failure::failed(error.to_string()))?;

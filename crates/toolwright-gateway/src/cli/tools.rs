@@ -86,10 +86,15 @@ pub(crate) fn confirm(approval: &Approval) -> Result<Answer, Failure> {
                       advance.";
         return Ok(Answer::Reject(reason.to_owned()));
     }
+    let arguments = Json::Object(approval.arguments.clone()).pretty();
+    confirm_text(&format!("{} {arguments}", approval.call.name), &approval.reason)
+}
+
+/// Asks a person on the terminal whether something may run.
+pub(crate) fn confirm_text(what: &str, reason: &str) -> Result<Answer, Failure> {
     let mut stderr = io::stderr().lock();
-    let arguments = terminal::plain(&Json::Object(approval.arguments.clone()).pretty());
-    let name = terminal::plain(&approval.call.name);
-    write!(stderr, "{name} {arguments}\n{} Run it? [y/N] ", approval.reason)
+    let (what, reason) = (terminal::plain(what), terminal::plain(reason));
+    write!(stderr, "{what}\n{reason} Run it? [y/N] ")
         .and_then(|()| stderr.flush())
         .map_err(exit::io("stderr"))?;
     let mut line = String::new();

@@ -2,14 +2,14 @@
 //! visibility of its prefabs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use http::Uri;
 use toolwright::catalog::files::FileLimits;
-use toolwright::catalog::{PrefabId, Visibility};
+use toolwright::catalog::{PrefabId, Visibility, read_word_vectors};
 use toolwright::transport::AddressPolicy;
-use toolwright::{Fill, SecretString};
+use toolwright::{Fill, SecretString, SlotFill, ValueForm};
 
 use super::error::ConfigError;
 use super::file::Env;
@@ -34,10 +34,28 @@ pub struct Catalog {
     pub allow: Vec<String>,
     /// A file in the format of CC-CEDICT, which translates queries
     pub dictionary: Option<PathBuf>,
+    /// A safetensors file of word vectors, which compare meanings
+    pub vectors: Option<PathBuf>,
+    /// The embedding model that compares meanings, in place of word vectors
+    pub embeddings: Option<String>,
+    /// The model that chooses among recommended prefabs
+    pub filter_model: Option<String>,
     /// The visibility of prefabs that do not say; `None` for public without keys, private with keys
     pub visibility: Option<Visibility>,
     /// Settings of prefabs by their ids
     pub prefabs: BTreeMap<String, Prefab>,
+}
+
+impl Catalog {
+    /// Returns the values of hidden parameters with their keys in the configuration.
+    pub(super) fn fills_mut(&mut self) -> impl Iterator<Item = (String, &mut Fill)> {
+        self.prefabs.iter_mut().flat_map(|(id, prefab)| {
+            prefab.hide.iter_mut().flat_map(move |(function, fills)| {
+                let key = format!("prefabs.{id}.hide.{function}");
+                fills.iter_mut().map(move |(name, fill)| (format!("{key}.{name}"), fill))
+            })
+        })
+    }
 }
 
 /// Settings of a prefab.
@@ -114,6 +132,9 @@ pub(super) fn read(mut table: Table<'_>, prefabs: Table<'_>) -> Result<Catalog, 
         files,
         allow: allowed(table.take("allow_addresses"))?,
         dictionary: table.take_some("dictionary", Value::existing_file)?,
+        vectors: table.take_some("vectors", vectors)?,
+        embeddings: table.take_some("embeddings", Value::words)?,
+        filter_model: table.take_some("filter_model", Value::words)?,
         visibility: table.take_some("visibility", visibility)?,
         prefabs: prefabs
             .entries()
@@ -127,6 +148,10 @@ pub(super) fn read(mut table: Table<'_>, prefabs: Table<'_>) -> Result<Catalog, 
             .collect::<Result<_, ConfigError>>()?,
     };
     table.finish()?;
+    if catalog.vectors.is_some() && catalog.embeddings.is_some() {
+        let why = "there are word vectors as well; remove one of `vectors` and `embeddings`";
+        return Err(ConfigError::new("catalog.embeddings", why));
+    }
     Ok(catalog)
 }
 
@@ -145,12 +170,12 @@ fn prefab(mut table: Table<'_>) -> Result<Prefab, ConfigError> {
     Ok(Prefab { visibility, secrets, hide })
 }
 
-/// Reads the value of a hidden parameter: `{ const = … }`, `{ secret = "env:…" }` or
-/// `{ caller = "id" }`.
-fn fill(value: Value<'_>) -> Result<Fill, ConfigError> {
+/// Reads the value of a hidden parameter: `{ const = … }`, `{ secret = "env:…" }`, `{ caller = "id" }` or
+/// `{ slot = "…", as = "…" }`.
+pub(super) fn fill(value: Value<'_>) -> Result<Fill, ConfigError> {
     let one = value.error(
-        "this must have one of `const` (a value), `secret` (\"env:NAME\" or \"file:PATH\") and \
-         `caller` (\"id\" or \"tenant\")",
+        "this must have one of `const` (a value), `secret` (\"env:NAME\" or \"file:PATH\"), \
+         `caller` (\"id\" or \"tenant\") and `slot` (the name of a slot)",
     );
     let mut table = value.table()?;
     let constant = table.take("const").map(Value::json).transpose()?;
@@ -160,16 +185,31 @@ fn fill(value: Value<'_>) -> Result<Fill, ConfigError> {
         "tenant" => Ok(Fill::Tenant),
         _ => Err(value.error("this must be \"id\" or \"tenant\"")),
     })?;
+    let slot = table.take_some("slot", Value::words)?;
+    let form = table.take_some("as", form)?;
     table.finish()?;
-    match (constant, secret, caller) {
-        (Some(constant), None, None) => Ok(Fill::Constant(constant)),
-        (None, Some(secret), None) => Ok(Fill::Secret(secret)),
-        (None, None, Some(caller)) => Ok(caller),
+    match (constant, secret, caller, slot) {
+        (None, None, None, Some(slot)) => {
+            Ok(Fill::Slot(SlotFill::new(slot).with_form(form.unwrap_or_default())))
+        }
+        (Some(constant), None, None, None) if form.is_none() => Ok(Fill::Constant(constant)),
+        (None, Some(secret), None, None) if form.is_none() => Ok(Fill::Secret(secret)),
+        (None, None, Some(caller), None) if form.is_none() => Ok(caller),
         _ => Err(one),
     }
 }
 
-fn allowed(list: Option<Value<'_>>) -> Result<Vec<String>, ConfigError> {
+/// Reads the form in which a parameter receives a stored value.
+pub(super) fn form(value: &Value<'_>) -> Result<ValueForm, ConfigError> {
+    match value.text()? {
+        "json" => Ok(ValueForm::Json),
+        "text" => Ok(ValueForm::Text),
+        "base64" => Ok(ValueForm::Base64),
+        _ => Err(value.error("this must be \"json\", \"text\" or \"base64\"")),
+    }
+}
+
+pub(super) fn allowed(list: Option<Value<'_>>) -> Result<Vec<String>, ConfigError> {
     let mut allowed = Vec::new();
     for entry in list.map(Value::elements).transpose()?.into_iter().flatten() {
         let text = entry.words()?;
@@ -179,6 +219,16 @@ fn allowed(list: Option<Value<'_>>) -> Result<Vec<String>, ConfigError> {
         allowed.push(text);
     }
     Ok(allowed)
+}
+
+/// Reads the path of a file of word vectors, which must be valid.
+fn vectors(value: &Value<'_>) -> Result<PathBuf, ConfigError> {
+    let file = value.existing_file()?;
+    let hint = "use static word vectors in the safetensors format, such as those of model2vec, with \
+                their tokenizer.json in the same folder";
+    let invalid = |error: io::Error| value.error(error.to_string()).with_hint(hint);
+    read_word_vectors(&file).map_err(invalid)?;
+    Ok(file)
 }
 
 fn visibility(value: &Value<'_>) -> Result<Visibility, ConfigError> {

@@ -129,7 +129,7 @@ pub(super) fn losses(table: Table<'_>) -> Result<Losses, ConfigError> {
 }
 
 /// Returns the value of one of some words.
-fn one_of<T: Copy>(value: &Value<'_>, words: &[(&str, T)]) -> Result<T, ConfigError> {
+pub(super) fn one_of<T: Copy>(value: &Value<'_>, words: &[(&str, T)]) -> Result<T, ConfigError> {
     let text = value.text()?;
     words.iter().find(|(word, _)| *word == text).map(|(_, meant)| *meant).ok_or_else(|| {
         let accepted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();

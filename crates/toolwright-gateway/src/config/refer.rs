@@ -6,17 +6,24 @@ use toolwright::catalog::tools;
 use toolwright::upstream::providers;
 
 use super::error::ConfigError;
+use super::mcp::McpServer;
 use super::upstream::{OFFLINE, Upstream};
 use super::value::Value;
 
 /// The name that selects all tools of the catalog.
 pub const CATALOG: &str = "catalog";
 
+/// What the name of all tools of an MCP server begins with.
+pub const MCP: &str = "mcp:";
+
 /// The names that can be referred to.
 pub(super) struct Names<'n> {
     upstreams: Vec<&'n str>,
     /// Absent without the table `[tools]`
     tools: Option<Vec<String>>,
+    mcp: &'n BTreeMap<String, McpServer>,
+    /// The names of tool sets
+    sets: Vec<String>,
 }
 
 impl<'n> Names<'n> {
@@ -24,6 +31,7 @@ impl<'n> Names<'n> {
     pub(super) fn new(
         upstreams: &'n BTreeMap<String, Upstream>,
         tools: Option<Vec<String>>,
+        mcp: &'n BTreeMap<String, McpServer>,
     ) -> Names<'n> {
         let mut names: Vec<&str> = upstreams.keys().map(String::as_str).collect();
         for id in providers::all().map(|provider| provider.id).chain([OFFLINE]) {
@@ -31,7 +39,13 @@ impl<'n> Names<'n> {
                 names.push(id);
             }
         }
-        Names { upstreams: names, tools }
+        Names { upstreams: names, tools, mcp, sets: Vec::new() }
+    }
+
+    /// Adds the names of tool sets.
+    pub(super) fn with_sets(mut self, sets: &BTreeMap<String, Vec<String>>) -> Names<'n> {
+        self.sets = sets.keys().cloned().collect();
+        self
     }
 
     /// Refuses the name of an unknown upstream.
@@ -41,7 +55,8 @@ impl<'n> Names<'n> {
 
     /// Refuses the name of an unknown tool.
     pub(super) fn check_tool(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
-        if name == CATALOG || tools::NAMES.contains(&name) {
+        let is_set = self.sets.iter().any(|set| set == name);
+        if is_set || name == CATALOG || tools::NAMES.contains(&name) || self.is_of_mcp(name) {
             return Ok(());
         }
         let Some(tools) = &self.tools else {
@@ -49,6 +64,19 @@ impl<'n> Names<'n> {
             return Err(value.error("the gateway has no tools").with_hint(hint));
         };
         check_tool(name, tools, value)
+    }
+
+    /// Whether a name may be one of a tool of an MCP server, or of all of them. Which tools there are is known
+    /// when the servers run.
+    fn is_of_mcp(&self, name: &str) -> bool {
+        let server = name.strip_prefix(MCP);
+        self.mcp.iter().any(|(own, settings)| {
+            let begins = match &settings.prefix {
+                Some(prefix) => name.starts_with(prefix),
+                None => name.strip_prefix(own).is_some_and(|rest| rest.starts_with('_')),
+            };
+            server == Some(own) || begins || settings.names.values().any(|own| own == name)
+        })
     }
 }
 

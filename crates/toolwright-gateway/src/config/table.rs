@@ -86,18 +86,6 @@ impl<'t> Table<'t> {
         named.map(|(name, entry)| (name, self.value(entry))).collect()
     }
 
-    /// Refuses reserved keys, with their own message.
-    pub(super) fn refuse_reserved(&self, reserved: &[&str]) -> Result<(), ConfigError> {
-        let reserved = |key: &Spanned<DeString<'_>>| reserved.contains(&key.get_ref().as_ref());
-        let Some((key, _)) = self.left.iter().find(|(key, _)| reserved(key)) else {
-            return Ok(());
-        };
-        let what = "this table is reserved, and this version of toolwright does not support it";
-        Err(ConfigError::new(self.below(key.get_ref()), what)
-            .with_position(self.file.position(key.span().start))
-            .with_hint("remove it"))
-    }
-
     /// Refuses unknown keys.
     pub(super) fn finish(self) -> Result<(), ConfigError> {
         let Some((key, _)) = self.left.iter().min_by_key(|(key, _)| key.span().start) else {

@@ -198,7 +198,7 @@ async fn answer<S: Service>(
     request: Request<Incoming>,
 ) -> Answered {
     let busy = context.watchdog.begin();
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
     let http1 = head.version < Version::HTTP_2;
     let body = RequestBody::new(body, &head.headers, Arc::clone(&context));
     let most = context.settings.limits.headers;
@@ -206,6 +206,12 @@ async fn answer<S: Service>(
         service.fail(&head.uri, too_many(most))
     } else {
         let uri = head.uri.clone();
+        // HTTP/2 has the host in the address.
+        if let (false, Some(host)) = (head.headers.contains_key(header::HOST), uri.authority())
+            && let Ok(host) = HeaderValue::from_str(host.as_str())
+        {
+            head.headers.insert(header::HOST, host);
+        }
         let request = HttpRequest {
             method: head.method,
             uri: head.uri,

@@ -117,6 +117,13 @@ impl Health {
         *self.phase.borrow() == Phase::Open
     }
 
+    /// Waits until the server drains.
+    pub async fn draining(&self) {
+        let mut phase = self.phase.clone();
+        // An error means that the server has ended.
+        let _ended = phase.wait_for(|now| *now > Phase::Open).await;
+    }
+
     /// The reply to `/healthz`: the process runs.
     pub fn healthz(&self) -> Reply {
         plain(StatusCode::OK, "ok\n")

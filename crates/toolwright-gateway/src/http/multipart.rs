@@ -210,7 +210,9 @@ fn head(bytes: &[u8]) -> Result<PartHead, Fault> {
                     "filename" => _ = head.filename.get_or_insert(value),
                     // RFC 5987: the charset, a language and the percent-encoded text
                     "filename*" => {
-                        head.filename = value.splitn(3, '\'').nth(2).map(percent::decode);
+                        // A malformed one does not replace the plain name.
+                        let name = value.splitn(3, '\'').nth(2).map(percent::decode);
+                        head.filename = name.or(head.filename);
                     }
                     _ => {}
                 }
@@ -315,6 +317,20 @@ mod tests {
         }
         for length in 0..FORM.len() - b"--\r\nepilogue".len() {
             assert!(read(&FORM[..length], 7).is_err(), "cut at {length}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_encoded_name_does_not_replace_the_plain_one() {
+        for (names, expected) in [
+            ("filename=a.txt; filename*=broken", "a.txt"),
+            ("filename*=broken; filename=a.txt", "a.txt"),
+            ("filename*=UTF-8''b.txt; filename=a.txt", "b.txt"),
+        ] {
+            let disposition = format!("content-disposition: form-data; name=a; {names}");
+            let form = format!("--b\r\n{disposition}\r\n\r\n\r\n--b--");
+            let parts = read(form.as_bytes(), 9).unwrap();
+            assert_eq!(parts[0].0.filename.as_deref(), Some(expected), "{names}");
         }
     }
 

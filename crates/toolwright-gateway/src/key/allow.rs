@@ -25,6 +25,14 @@ impl Allow {
             Allow::Only(patterns) => patterns.iter().any(|pattern| pattern.matches(name)),
         }
     }
+
+    /// Whether a path or URI is allowed; every `*` matches `/`, too.
+    pub fn has_path(&self, path: &str) -> bool {
+        match self {
+            Allow::All => true,
+            Allow::Only(patterns) => patterns.iter().any(|own| Glob::new(&own.0).matches(path)),
+        }
+    }
 }
 
 /// A name pattern, in which `*` matches any text and `?` any character.

@@ -88,6 +88,12 @@ impl Client {
         self.tools.has(tool)
     }
 
+    /// Whether the client may use a prompt or a resource of an MCP server, by its name or URI with the prefix of the
+    /// server. A `*` of the key's `tools` matches `/`, too.
+    pub fn may_read(&self, name: &str) -> bool {
+        self.tools.has_path(name)
+    }
+
     /// Whether it may answer approvals of calls of a tool.
     pub fn may_approve(&self, tool: &str) -> bool {
         self.approve.has(tool)
@@ -105,12 +111,12 @@ impl Client {
 
     /// Counts a request, if the rate allows it.
     pub fn admit(&self, now: Instant) -> Result<(), Fault> {
-        self.try_admit(now).map_err(|full| self.limited(full))
+        self.try_admit(1, now).map_err(|full| self.limited(full))
     }
 
-    /// Counts a request, if the rate allows it. The error has the rate.
-    pub fn try_admit(&self, now: Instant) -> Result<(), Full> {
-        self.meter.admit(now)
+    /// Counts a number of requests, if the rate allows all of them. The error has the rate.
+    pub fn try_admit(&self, count: u64, now: Instant) -> Result<(), Full> {
+        self.meter.admit(count, now)
     }
 
     /// Whether its tokens are limited.

@@ -73,8 +73,8 @@ impl Meter {
         buckets.tokens = changed(buckets.tokens, rates.tokens_per_minute);
     }
 
-    /// Counts a request, if there is capacity. A refused request is not counted.
-    pub fn admit(&self, now: Instant) -> Result<(), Full> {
+    /// Counts a number of requests, if there is capacity for all of them. If there is not, none is counted.
+    pub fn admit(&self, count: u64, now: Instant) -> Result<(), Full> {
         let mut buckets = self.buckets();
         if let Some(tokens) = &buckets.tokens {
             // Capacity for one token: the number is not known yet.
@@ -84,8 +84,8 @@ impl Meter {
         }
         if let Some(requests) = &mut buckets.requests {
             let limit = Limit::Requests(requests.rate);
-            requests.check_capacity(1, now).map_err(|wait| Full { limit, wait })?;
-            requests.take(1, now);
+            requests.check_capacity(count, now).map_err(|wait| Full { limit, wait })?;
+            requests.take(count, now);
         }
         Ok(())
     }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn admitted(meter: &Meter, tries: usize, now: Instant) -> usize {
-        (0..tries).filter(|_| meter.admit(now).is_ok()).count()
+        (0..tries).filter(|_| meter.admit(1, now).is_ok()).count()
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
         let start = Instant::now();
         let meter = Meter::new(rates(60, 0));
         assert_eq!(admitted(&meter, 60, start), 60);
-        let full = meter.admit(start).unwrap_err();
+        let full = meter.admit(1, start).unwrap_err();
         assert_eq!(full.wait, Duration::from_secs(1));
         assert_eq!(full.limit, Limit::Requests(NonZeroU64::new(60).unwrap()));
         let early = start + full.wait.saturating_sub(Duration::from_nanos(1));
@@ -212,10 +212,10 @@ mod tests {
         meter.charge(0, 999, start);
         assert_eq!(admitted(&meter, 1, start), 1, "one is left");
         meter.charge(0, 2001, start);
-        let full = meter.admit(start).unwrap_err();
+        let full = meter.admit(1, start).unwrap_err();
         assert!(matches!(full.limit, Limit::Tokens(_)));
         assert_eq!(full.wait, Duration::from_millis(120_060), "2000 in debt and room for one");
-        assert!(meter.admit(start + full.wait).is_ok());
+        assert!(meter.admit(1, start + full.wait).is_ok());
     }
 
     #[test]
@@ -223,8 +223,8 @@ mod tests {
         let start = Instant::now();
         let meter = Meter::new(rates(1, 10));
         meter.charge(0, 10, start);
-        assert!(matches!(meter.admit(start).unwrap_err().limit, Limit::Tokens(_)));
-        assert!(meter.admit(start + Duration::from_secs(6)).is_ok());
+        assert!(matches!(meter.admit(1, start).unwrap_err().limit, Limit::Tokens(_)));
+        assert!(meter.admit(1, start + Duration::from_secs(6)).is_ok());
     }
 
     #[test]
@@ -267,8 +267,8 @@ mod tests {
         let meter = Meter::new(rates(0, 1));
         meter.charge(0, u64::MAX, start);
         meter.charge(1, u64::MAX, start);
-        assert!(meter.admit(start).unwrap_err().wait <= MOST_DEBT);
-        assert!(meter.admit(start + MOST_DEBT).is_ok());
+        assert!(meter.admit(1, start).unwrap_err().wait <= MOST_DEBT);
+        assert!(meter.admit(1, start + MOST_DEBT).is_ok());
     }
 
     #[test]
@@ -283,6 +283,15 @@ mod tests {
         assert_eq!(admitted(&meter, 100, start + 2 * MINUTE), 60);
         meter.set(rates(0, 0), start);
         assert_eq!(admitted(&meter, 1000, start), 1000, "no limit");
+    }
+
+    #[test]
+    fn requests_are_admitted_together_or_not_at_all() {
+        let start = Instant::now();
+        let meter = Meter::new(rates(10, 0));
+        assert!(meter.admit(11, start).is_err() && meter.admit(7, start).is_ok());
+        assert!(meter.admit(4, start).is_err());
+        assert_eq!(admitted(&meter, 10, start), 3, "refused ones are not counted");
     }
 
     #[test]

@@ -38,6 +38,9 @@ const LIMITS: Limits =
 /// Maximum number of bytes of all approvals that the command line reads.
 const MAX_READ: usize = 256 << 20;
 
+/// Maximum number of bytes of the reason of an answer.
+pub const MAX_REASON: usize = 2_000;
+
 /// Maximum number of approvals in messages that are looked up, the latest first.
 const MAX_LOOKUPS: usize = 16;
 
@@ -186,8 +189,13 @@ fn sorted(values: impl IntoIterator<Item = Vec<u8>>) -> Vec<ApprovalRecord> {
     records
 }
 
+/// Whether a text may be the id of an approval of the gateway.
+pub fn is_id(text: &str) -> bool {
+    text.starts_with(PREFIX)
+}
+
 /// Returns the id of the approval of a call.
-fn id(call: &Approval) -> String {
+pub fn id(call: &Approval) -> String {
     format!("{PREFIX}{}", call.id)
 }
 

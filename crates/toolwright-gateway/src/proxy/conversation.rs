@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use toolwright::Session;
 use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Scope};
 use toolwright_core::{Fault, FaultClass, Message, Request};
 
@@ -27,15 +28,14 @@ use crate::telemetry::RequestId;
 /// The header that names the conversation, in requests and replies.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-conversation");
 
-/// Maximum length of a name in bytes.
-const MAX_LENGTH: usize = 128;
-
 /// The kind of the entries in the store.
 const KIND: &str = "conversation";
 
+/// How long the state of a conversation is stored after its last use.
+pub const LIFETIME: Duration = Duration::from_hours(24);
+
 /// Limits of the known call ids of one client.
-const LIMITS: Limits =
-    Limits { lifetime: Duration::from_hours(24), bytes: 16 << 20, entries: 10_000 };
+const LIMITS: Limits = Limits { lifetime: LIFETIME, bytes: 16 << 20, entries: 10_000 };
 
 /// Maximum number of call ids of a request that are looked up, the latest first.
 const MAX_LOOKUPS: usize = 16;
@@ -49,7 +49,7 @@ pub struct ConversationId(Arc<str>);
 
 /// The text is not the name of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a conversation is named by 1 to {MAX_LENGTH} letters, digits and the characters -_.:")]
+#[error("a conversation is named by 1 to 128 letters, digits and the characters -_.:")]
 pub struct InvalidConversation;
 
 /// What a request says about its conversation.
@@ -75,8 +75,7 @@ impl Evidence {
 impl ConversationId {
     /// Parses a name.
     pub fn parse(text: &str) -> Result<ConversationId, InvalidConversation> {
-        let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
-        if (1..=MAX_LENGTH).contains(&text.len()) && text.bytes().all(is_fine) {
+        if Session::is_conversation_name(text) {
             Ok(ConversationId(text.into()))
         } else {
             Err(InvalidConversation)
@@ -190,10 +189,10 @@ mod tests {
 
     #[test]
     fn names_are_short_and_plain() {
-        for name in ["a", "conv_1", "user-7:thread.2", &"x".repeat(MAX_LENGTH)] {
+        for name in ["a", "conv_1", "user-7:thread.2", &"x".repeat(128)] {
             assert_eq!(id(name).as_ref().map(ConversationId::as_str), Some(name));
         }
-        for name in ["", " a", "a b", "a/b", "会话", "a\n", &"x".repeat(MAX_LENGTH + 1)] {
+        for name in ["", " a", "a b", "a/b", "会话", "a\n", &"x".repeat(129)] {
             assert_eq!(id(name), None, "{name:?}");
         }
         let (one, two) = (RequestId::random(), RequestId::random());

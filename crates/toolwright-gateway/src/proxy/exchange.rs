@@ -115,10 +115,14 @@ impl Exchange {
         if self.inbound.endpoint.purpose != Purpose::Generate {
             return self.inquire().await;
         }
+        let named = match self.named_servers().await {
+            Ok(named) => named,
+            Err(failure) => return self.fail(failure),
+        };
         let InboundRequest { headers, model, client, .. } = &*self.inbound;
-        match self.tools.wanted(headers, model, client) {
+        match self.tools.wanted(headers, model, client, named.names()).await {
             Ok(None) => {}
-            Ok(Some(toolbox)) => return self.run_tools(toolbox).await,
+            Ok(Some(toolbox)) => return self.run_tools(named.restrict(toolbox), named).await,
             Err(fault) => return self.fail(fault.into()),
         }
         let answer = match self.answer().await {

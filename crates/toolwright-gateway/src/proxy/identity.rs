@@ -93,7 +93,7 @@ fn digest(inbound: &InboundRequest) -> Result<String, Fault> {
 }
 
 /// Hashes texts, each prefixed with its length.
-fn hash(texts: &[&str]) -> String {
+pub fn hash(texts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for text in texts {
         hasher.update(&(text.len() as u64).to_le_bytes());

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use toolwright::model::{Model, Upstream};
 use toolwright::upstream::{Remote, providers};
 use toolwright_core::profile::Overrides;
-use toolwright_core::suggest;
-use toolwright_core::{Fault, FaultClass};
+use toolwright_core::{Fault, FaultClass, Request, Response, suggest};
+
+use crate::tools::UpstreamEmbedder;
 
 /// An upstream that may answer, and its name of the model.
 #[derive(Clone)]
@@ -32,6 +34,17 @@ impl Candidate {
     /// Returns the full name, `upstream/model`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.upstream(), self.model)
+    }
+
+    /// Returns it as an embedding model, if its upstream has embeddings.
+    pub fn into_embedder(self) -> Option<UpstreamEmbedder> {
+        let model = self.name();
+        match self.backend {
+            Backend::Remote(remote) if remote.codec().embed_format().is_some() => {
+                Some(UpstreamEmbedder { remote, id: self.model, model })
+            }
+            _ => None,
+        }
     }
 
     /// Returns the id of the upstream.
@@ -111,6 +124,11 @@ impl Routes {
         let mut found = Vec::new();
         self.follow(name, MAX_ALIAS_DEPTH, None, &mut found)?;
         Ok(found)
+    }
+
+    /// Returns a model for requests of the gateway itself.
+    pub fn model(&self, name: &str) -> Result<Model, Fault> {
+        Ok(Model::with_upstream(Candidates(self.find(name)?), name))
     }
 
     /// Appends the candidates for a name. The outermost alias with a limit decides the limit.
@@ -211,6 +229,27 @@ impl Routes {
         fault.code = Some("model_not_found".to_owned());
         fault.param = Some("model".to_owned());
         fault
+    }
+}
+
+/// Candidates as one upstream: each is asked in order until one answers.
+struct Candidates(Vec<Candidate>);
+
+impl Upstream for Candidates {
+    async fn respond(&self, request: Request) -> Result<Response, Fault> {
+        let mut failed = Fault::new(FaultClass::NotFound, "No model is configured.");
+        for candidate in &self.0 {
+            let request = request.clone().with_model(candidate.model.as_str());
+            let answer = match &candidate.backend {
+                Backend::Offline => Model::offline().respond(request).await,
+                Backend::Remote(remote) => remote.respond(request).await,
+            };
+            match answer {
+                Ok(response) => return Ok(response),
+                Err(fault) => failed = fault,
+            }
+        }
+        Err(failed)
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use toolwright::run::RunResult;
-use toolwright_core::event::split::split;
+use toolwright_core::event::split::{split, split_part};
 use toolwright_core::event::{Delta, Head};
 use toolwright_core::part::Body;
 use toolwright_core::request::Format;
@@ -32,6 +32,10 @@ pub struct RunView {
     speaks: bool,
     /// Usage that earlier replies have reported
     reported: Usage,
+    /// Parts of the gateway that the client sees: calls of servers that it named
+    own: Vec<Part>,
+    /// How many of these were sent, or come before those of this turn that are held back
+    sent: usize,
 }
 
 impl RunView {
@@ -48,7 +52,31 @@ impl RunView {
             spoke: false,
             speaks: false,
             reported: Usage::default(),
+            own: Vec::new(),
+            sent: 0,
         }
+    }
+
+    /// Adds parts that the client sees before those that follow.
+    pub fn add_own(&mut self, parts: Vec<Part>) {
+        self.own.extend(parts);
+    }
+
+    /// The parts of the gateway that the client sees.
+    pub fn own(&self) -> &[Part] {
+        &self.own
+    }
+
+    /// Emits parts of the gateway that were not sent yet. If the reply has a format, they wait for its end.
+    pub fn send_own(&mut self, out: &mut Vec<Event>) {
+        if !self.begun || self.held.is_some() {
+            return;
+        }
+        for part in self.own.iter().skip(self.sent) {
+            split_part(self.parts, part.clone(), out);
+            self.parts += 1;
+        }
+        self.sent = self.own.len();
     }
 
     /// Sets the usage that earlier replies of the run have reported.
@@ -64,6 +92,7 @@ impl RunView {
                 if !std::mem::replace(&mut self.begun, true) {
                     out.push(Event::Start(start));
                 }
+                self.send_own(out);
             }
             event @ (Event::PartStart { .. } | Event::PartDelta { .. } | Event::PartEnd { .. }) => {
                 match self.held.take() {
@@ -85,7 +114,9 @@ impl RunView {
         match &mut self.held {
             Some(held) => {
                 held.clear();
-                self.parts = 0;
+                // Those come first.
+                self.sent = self.own.len();
+                self.parts = self.sent;
             }
             None => self.spoke |= self.speaks,
         }
@@ -125,7 +156,13 @@ impl RunView {
 
     /// Emits the end of the reply.
     pub fn end(&mut self, finished: RunResult, out: &mut Vec<Event>) {
-        out.extend(self.held.take().unwrap_or_default());
+        if let Some(held) = self.held.take() {
+            for (index, part) in self.own.iter().take(self.sent).enumerate() {
+                split_part(index, part.clone(), out);
+            }
+            out.extend(held);
+            self.send_own(out);
+        }
         let response = self.final_response(finished);
         out.push(Event::Stop(response.stop));
         out.extend(response.usage.map(Event::Usage));
@@ -135,8 +172,9 @@ impl RunView {
     /// Emits a reply of the gateway, and the end. What was held back is dropped.
     pub fn add_reply(&mut self, reply: Response, out: &mut Vec<Event>) {
         if self.held.take().is_some() {
-            (self.parts, self.speaks) = (0, false);
+            (self.parts, self.sent, self.speaks) = (0, 0, false);
         }
+        self.send_own(out);
         let (stop, usage) = (reply.stop.clone(), reply.usage.clone());
         for event in split(reply) {
             self.event(event, out);
@@ -150,6 +188,7 @@ impl RunView {
     pub fn final_response(&self, finished: RunResult) -> Response {
         let RunResult { mut response, usage, .. } = finished;
         response.parts.retain(|part| !self.hides_part(part));
+        response.parts.splice(..0, self.own.iter().cloned());
         response.usage = self.unreported(&usage);
         response
     }

@@ -13,16 +13,13 @@
 //! A run with a call that needs approval is saved for its conversation, and the reply names the approval. The
 //! next request of the conversation continues it.
 
+mod events;
 mod suspend;
 
-use std::collections::VecDeque;
-use std::future::Future;
-use std::pin::Pin;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use futures_util::Stream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolwright::context::Context as RunContext;
 use toolwright::handle::HandleStore;
@@ -30,11 +27,14 @@ use toolwright::model::{EventStream, Model};
 use toolwright::run::{Agent, Limits, Run, RunError, RunEvent, RunResult};
 use toolwright::{Caller, Effect, Toolbox};
 use toolwright_core::event::split::split;
-use toolwright_core::{Body, Dialect, Event, Fault, FaultClass, Message, Part, Request, Response};
+use toolwright_core::{Body, Call, Dialect, Event, Fault, FaultClass, Message, Request, Response};
 
+use self::events::RunEvents;
 use super::approvals::{self, ApprovalRecord, Approvals};
 use super::conversation::{ConversationId, Conversations};
 use super::effects::Effects;
+use super::inputs::Inputs;
+use super::named_servers::NamedServers;
 use super::pending_turns::PendingTurns;
 use super::run_view::{GAP, RunView};
 use super::saved_runs::{Claim, Record, SavedRuns, WaitingClaim};
@@ -53,6 +53,8 @@ pub struct RunStores {
     pub handles: Arc<dyn HandleStore>,
     /// Calls that wait for approval
     pub approvals: Arc<Approvals>,
+    /// Input that running tools wait for
+    pub inputs: Arc<Inputs>,
 }
 
 /// The parts of a run for a client.
@@ -83,6 +85,8 @@ pub struct Job {
     pub approval: Arc<OnceLock<String>>,
     /// The effects of its tools
     pub effects: Effects,
+    /// Servers that the request names
+    pub named: NamedServers,
 }
 
 /// A run for a client. Dropping it ends the run and its calls.
@@ -114,15 +118,16 @@ pub struct ToolRun {
     last: Response,
     approval: Arc<OnceLock<String>>,
     effects: Effects,
+    named: NamedServers,
+    /// Calls of these servers that have no result yet, with the approvals that they wait for
+    named_calls: HashMap<String, (Call, Option<String>)>,
     _end: DropGuard,
 }
 
 impl Job {
     /// Starts the run for a request.
     pub fn begin(mut self, mut request: Request) -> Result<Box<ToolRun>, Fault> {
-        if let Some(both) =
-            request.tools.iter().find(|own| self.toolbox.handler(&own.name).is_some())
-        {
+        if let Some(both) = request.tools.iter().find(|own| self.toolbox.contains(&own.name)) {
             return Err(twice(&both.name));
         }
         let attempt = self.claim.as_mut().and_then(|claim| claim.found.take());
@@ -168,8 +173,7 @@ impl Job {
                 (start.with_conversation(self.conversation.shared()), given, Vec::new())
             };
         let start = start.with_context(self.context).with_limits(self.limits);
-        let run = start.with_cancel(cancel.clone()).build();
-        let run = run.map_err(failed)?;
+        let run = start.with_cancel(cancel.clone()).build().map_err(failed)?;
         let later = approvals::after_notice(&messages, run.waiting());
         // A retry repeats what an earlier attempt reported; another request does not.
         let paid = if replays { run.usage().total() } else { 0 };
@@ -177,6 +181,15 @@ impl Job {
             view.set_reported(run.usage().clone());
         }
         let has_open_calls = run.waiting().next().is_some();
+        view.add_own(self.named.take_lists());
+        // A run that is continued may have results that no reply had.
+        view.add_own(self.named.unseen(run.messages().get(given..).unwrap_or_default()));
+        let named = run.waiting().filter(|own| self.named.has(&own.call.name));
+        let named_calls = named.map(|own| {
+            let id = own.call.id.clone().unwrap_or_default();
+            (id, (own.call.clone(), Some(approvals::id(own))))
+        });
+        let named_calls = named_calls.collect();
         Ok(Box::new(ToolRun {
             paid,
             run,
@@ -197,6 +210,8 @@ impl Job {
             last: Response { id: Some(self.id.to_string()), model, ..Response::default() },
             approval: self.approval,
             effects: self.effects,
+            named: self.named,
+            named_calls,
             _end: cancel.drop_guard(),
         }))
     }
@@ -208,17 +223,17 @@ impl ToolRun {
         self = self.continue_calls().await?;
         loop {
             if !self.pending.is_empty() {
-                let mut reply = self.notice();
+                let (mut reply, mut notices) = self.notice();
                 // One text, because clients of some dialects expect no more.
-                if let [
-                    ..,
-                    Part { body: Body::Text(text), .. },
-                    Part { body: Body::Text(notice), .. },
-                ] = &mut *reply.parts
-                {
+                if let (Some(Body::Text(text)), Some(Body::Text(notice))) = (
+                    reply.parts.last_mut().map(|part| &mut part.body),
+                    notices.first().map(|part| &part.body),
+                ) {
                     *text = [text, GAP, notice].concat();
-                    reply.parts.pop();
+                    notices.remove(0);
                 }
+                reply.parts.splice(..0, self.view.own().iter().cloned());
+                reply.parts.extend(notices);
                 return Ok(reply);
             }
             match self.step().await? {
@@ -247,8 +262,7 @@ impl ToolRun {
         if let Some(Event::Fault(fault)) = events.pop_if(|event| matches!(event, Event::Fault(_))) {
             return Err(fault);
         }
-        let next = work.map(|work| Box::pin(work.more()) as More);
-        Ok(Box::pin(Showing { events: events.into(), next, effects }))
+        Ok(Box::pin(RunEvents::new(events, work, effects)))
     }
 
     /// Runs until there are events for the client. Returns itself if there may be more.
@@ -260,10 +274,9 @@ impl ToolRun {
         }
         loop {
             if !self.pending.is_empty() {
-                let mut notice = self.notice();
                 // The text of the model was streamed.
-                notice.parts.drain(..notice.parts.len() - 1);
-                self.view.add_reply(notice, &mut events);
+                let (reply, parts) = self.notice();
+                self.view.add_reply(Response { parts, ..reply }, &mut events);
                 return (None, events);
             }
             match self.step().await {
@@ -273,6 +286,7 @@ impl ToolRun {
                         Ok(work) => self = work,
                         Err(fault) => return (None, vec![Event::Fault(fault)]),
                     }
+                    self.view.send_own(&mut events);
                 }
                 Ok(Some(RunEvent::Finished(finished))) => {
                     self.finished(&finished).await;
@@ -366,8 +380,11 @@ impl ToolRun {
     }
 
     fn has_effect(&self, tool: &str) -> bool {
-        let handler = self.toolbox.handler(tool);
-        handler.is_some_and(|handler| handler.settings().effect != Effect::None)
+        match self.toolbox.handler(tool) {
+            Some(handler) => handler.settings().effect != Effect::None,
+            // A tool of a source, which may have effects.
+            None => self.toolbox.contains(tool),
+        }
     }
 
     fn note(&mut self, event: &RunEvent) {
@@ -385,7 +402,15 @@ impl ToolRun {
                 self.run_record
                     .add_reply(own.map(|call| call.name.clone()), response.usage.as_ref());
             }
+            RunEvent::CallStarted(call) if self.named.has(&call.name) => {
+                let id = call.id.clone().unwrap_or_default();
+                self.named_calls.entry(id).or_insert_with(|| (call.clone(), None));
+            }
             RunEvent::CallDone(done) => {
+                let id = done.outcome.call_id.as_deref().unwrap_or_default();
+                if let Some((call, approval)) = self.named_calls.remove(id) {
+                    self.view.add_own(self.named.call(&call, &done.outcome, approval.as_deref()));
+                }
                 self.run_record.add_executed_call(done);
                 if self.has_effect(done.outcome.name.as_deref().unwrap_or_default()) {
                     self.effects.note(done);
@@ -401,46 +426,18 @@ impl ToolRun {
         let calls = finished.response.calls();
         let theirs = calls.filter(|call| self.view.shows(&call.name));
         let ids: Vec<String> = theirs.filter_map(|call| call.id.clone()).collect();
-        let made = finished.messages.get(self.given..).unwrap_or_default();
         if ids.is_empty() {
             return;
         }
+        let made = finished.messages.get(self.given..).unwrap_or_default();
+        // The client sees those of servers that it named.
+        let made = self.named.without_calls(made);
         let RunStores { conversations, pending_turns, .. } = &*self.stores;
         if made.len() > 1 {
             let scope = (&*self.caller.id, self.conversation.as_str());
-            pending_turns.remember(scope, ids.clone(), made.to_vec(), Instant::now());
+            pending_turns.remember(scope, ids.clone(), made, Instant::now());
         }
         conversations.remember(&self.caller.id, &self.conversation, ids).await;
-    }
-}
-
-type More = Pin<Box<dyn Future<Output = (Option<Box<ToolRun>>, Vec<Event>)> + Send>>;
-
-/// The stream of events of a run for its client.
-struct Showing {
-    events: VecDeque<Event>,
-    next: Option<More>,
-    effects: Effects,
-}
-
-impl Stream for Showing {
-    type Item = Event;
-
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        let this = self.get_mut();
-        loop {
-            match this.events.pop_front() {
-                Some(Event::Fault(fault)) => {
-                    return Poll::Ready(Some(Event::Fault(this.effects.explain(fault))));
-                }
-                Some(event) => return Poll::Ready(Some(event)),
-                None => {}
-            }
-            let Some(next) = &mut this.next else { return Poll::Ready(None) };
-            let (work, events) = ready!(next.as_mut().poll(context));
-            this.events.extend(events);
-            this.next = work.map(|work| Box::pin(work.more()) as More);
-        }
     }
 }
 

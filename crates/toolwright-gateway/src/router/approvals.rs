@@ -11,16 +11,14 @@ use toolwright_core::{Fault, FaultClass, Json, object, percent};
 use crate::http::{HttpRequest, Reply};
 use crate::key::Client;
 use crate::proxy::approvals::{
-    AnswerError, ApprovalRecord, Approvals, Decision, RecordedAnswer, Status, seconds, unavailable,
+    AnswerError, ApprovalRecord, Approvals, Decision, MAX_REASON, RecordedAnswer, Status, seconds,
+    unavailable,
 };
 use crate::proxy::fault;
 
 /// Default and maximum number of approvals on a page.
 const PAGE: usize = 20;
 const MAX_PAGE: usize = 100;
-
-/// Maximum length of a reason in bytes.
-const MAX_REASON: usize = 2_000;
 
 /// What a request does with approvals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

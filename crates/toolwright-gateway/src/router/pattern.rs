@@ -42,10 +42,16 @@ fn match_prefix(
     mut at: usize,
     parameters: &mut Parameters,
 ) -> Option<usize> {
-    while let Some((literal, rest)) = pattern.split_once('{') {
-        let (name, after) = rest.split_once('}')?;
-        let remaining = path[at..].strip_prefix(literal)?;
-        at += literal.len();
+    loop {
+        // Most routes differ in their first bytes, so the literal text is not searched for its end first.
+        let bytes = pattern.bytes().zip(path[at..].bytes());
+        let same = bytes.take_while(|(own, other)| own == other && *own != b'{').count();
+        (at, pattern) = (at + same, &pattern[same..]);
+        if pattern.is_empty() {
+            return Some(at);
+        }
+        let (name, after) = pattern.strip_prefix('{')?.split_once('}')?;
+        let remaining = &path[at..];
         let (name, length) = match name.strip_suffix('*') {
             Some(name) => (name, remaining.strip_suffix(after)?.len()),
             None => (name, remaining.find('/').unwrap_or(remaining.len())),
@@ -57,7 +63,6 @@ fn match_prefix(
         at += length;
         pattern = after;
     }
-    path[at..].starts_with(pattern).then_some(at + pattern.len())
 }
 
 #[cfg(test)]

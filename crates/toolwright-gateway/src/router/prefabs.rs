@@ -1,7 +1,8 @@
 //! The prefab interface: the functions of prefabs, calls, and files.
 //!
 //! A client authenticates with its key, or with an internal token that it got for its key. While no keys
-//! are configured, a client on this machine needs neither.
+//! are configured, a client on this machine needs neither. A client on another machine then needs a token, which
+//! is issued on this machine only.
 
 pub mod files;
 mod functions;
@@ -10,25 +11,26 @@ mod refusal;
 mod run;
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use http::uri::Authority;
 use http::{HeaderName, header};
 use toolwright::catalog::{Access, Visibility};
 use toolwright_core::json::Object;
 use toolwright_core::percent;
-use toolwright_core::{Json, object};
+use toolwright_core::{Fault, Json, object};
 
 use self::files::ClientFiles;
 use self::query::Query;
 pub(super) use self::refusal::Refusal;
-use self::run::Calls;
+use self::run::{Calls, Job};
 use super::browser;
 use crate::config::listen::is_loopback;
 use crate::gateway::{Gateway, Live};
 use crate::http::{HttpRequest, Reply};
-use crate::key::{Client, Keys};
+use crate::key::{Client, Keys, Limit};
 use crate::proxy::fault;
+use crate::proxy::weight::weight_at_most;
 
 /// The header with an internal token.
 const TOKEN: HeaderName = HeaderName::from_static("x-internal-token");
@@ -88,16 +90,20 @@ pub(super) async fn answer<'p>(
                 PrefabEndpoint::Run => authenticate(gateway, &live.keys, &request).await?,
                 _ => authenticate_key(&live.keys, &request)?,
             };
-            let job = run::job_id(&client, &request.headers);
+            let job = Job::new(&client, &request.headers);
             let body = request.body.read().await?;
+            let mut share = request.budget.share();
+            share.resize(weight_at_most(&body)).await.map_err(Fault::from)?;
             // The ledger records every call.
             gateway.telemetry.admit().await?;
             let access = live.tools.access(&client);
             let catalog = gateway.prefabs.catalog().await?;
             let runner = live.tools.functions().runner().await?;
-            let toolbox = live.tools.calls().with_journal(gateway.stores.saved.journal());
+            let journal = gateway.stores.saved.journal();
+            let toolbox = live.tools.calls().with_journal(journal.clone());
             let toolbox = toolbox.with_handles(Arc::clone(&gateway.stores.handles));
-            let calls = Calls { client: &client, access, catalog, runner: &runner, toolbox, job };
+            let (client, runner) = (&*client, &*runner);
+            let calls = Calls { client, access, catalog, runner, toolbox, job, journal, share };
             match parameter("id").map(percent::decode) {
                 Some(id) => calls.execute(&id, &body).await,
                 None => calls.run(&body).await,
@@ -105,6 +111,7 @@ pub(super) async fn answer<'p>(
         }
         PrefabEndpoint::Files(action) => {
             let client = authenticate(gateway, &live.keys, &request).await?;
+            admit(&client, 1)?;
             let base = base_url(&live, &request)?;
             let files = gateway.prefabs.files().await?;
             ClientFiles { files, tenant: client.tenant(), base }.answer(action, request).await
@@ -125,6 +132,7 @@ async fn convert(gateway: &Gateway, live: &Live, request: &HttpRequest) -> Resul
         return Err(Refusal::unauthenticated(message));
     }
     let client = authenticate_key(&live.keys, request)?;
+    admit(&client, 1)?;
     let key = gateway.prefabs.signing_key().await?;
     let expires = now_seconds() + TOKEN_LIFETIME.as_secs();
     let token = live.keys.issue_token(&client, key, expires);
@@ -134,8 +142,31 @@ async fn convert(gateway: &Gateway, live: &Live, request: &HttpRequest) -> Resul
     })))
 }
 
+/// Counts a number of requests against the client's rate: all of them or none.
+fn admit(client: &Client, count: u64) -> Result<(), Refusal> {
+    let Err(full) = client.try_admit(count, Instant::now()) else { return Ok(()) };
+    let (rate, kind) = match full.limit {
+        Limit::Requests(rate) => (rate.get(), "requests_per_minute"),
+        Limit::Tokens(rate) => (rate.get(), "tokens_per_minute"),
+    };
+    if count > rate && kind == "requests_per_minute" {
+        let message = format!(
+            "The request has {count} calls, and the key `{}` has {rate} requests per minute. Send fewer calls \
+             in one request.",
+            client.name()
+        );
+        return Err(Refusal::quota(&message, kind, rate, 0));
+    }
+    let limited = client.limited(full);
+    let quota = Refusal::quota(&limited.message, kind, rate, rate);
+    Err(quota.with_retry_after(limited.retry_after_ms))
+}
+
 /// Finds the client of a request by its key.
 fn authenticate_key(keys: &Keys, request: &HttpRequest) -> Result<Arc<Client>, Refusal> {
+    if keys.is_open() && !is_loopback(request.peer) {
+        return Err(Refusal::unauthenticated(NO_KEYS));
+    }
     let authenticated = keys.authenticate(&request.headers, &request.uri)?;
     if authenticated.carrier.is_none() {
         browser::check_origin(&request.headers)?;
@@ -150,12 +181,8 @@ async fn authenticate(
     request: &HttpRequest,
 ) -> Result<Arc<Client>, Refusal> {
     let token = request.headers.get(TOKEN);
-    if keys.is_open() {
-        browser::check_origin(&request.headers)?;
-        if token.is_some() || is_loopback(request.peer) {
-            return Ok(keys.authenticate(&request.headers, &request.uri)?.client);
-        }
-        return Err(Refusal::unauthenticated(NO_TOKEN));
+    if keys.is_open() && (token.is_none() || is_loopback(request.peer)) {
+        return authenticate_key(keys, request);
     }
     let Some(token) = token else {
         let authenticated = keys.authenticate(&request.headers, &request.uri);
@@ -187,6 +214,10 @@ async fn public_access(gateway: &Gateway, live: &Live, request: &HttpRequest) ->
 /// The message for a request without a token.
 const NO_TOKEN: &str = "No internal token was sent. Exchange your key for one at POST \
     /v1/auth/convert_to_internal_token, and send it as `X-Internal-Token`.";
+
+/// The message for a request from another machine while no keys are configured.
+const NO_KEYS: &str = "This gateway has no keys, so only clients on its own machine may do this without an \
+    internal token. Configure a key, or send a token that was issued there as `X-Internal-Token`.";
 
 /// The address that links begin with: the configured one, or the one that the client uses.
 fn base_url(live: &Live, request: &HttpRequest) -> Result<String, Refusal> {

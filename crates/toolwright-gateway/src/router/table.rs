@@ -8,7 +8,9 @@ use toolwright_core::dialect::Dialect;
 use toolwright_core::percent;
 
 use super::approvals;
+use super::inputs;
 use super::pattern::{Parameters, match_path};
+use super::plans;
 use super::prefabs::PrefabEndpoint;
 use super::prefabs::files;
 use crate::proxy::endpoint::{Endpoint, PathTarget, Purpose};
@@ -76,6 +78,8 @@ pub enum Target {
     Public(PublicEndpoint),
     /// An endpoint of the prefab interface, which authenticates its clients itself
     Prefab(PrefabEndpoint),
+    /// The MCP server, which authenticates its clients itself
+    Mcp,
 }
 
 /// An endpoint for clients with a key.
@@ -91,6 +95,10 @@ pub enum ClientEndpoint {
     Losses,
     /// Calls that wait for approval
     Approvals(approvals::Action),
+    /// Questions of running tools
+    Inputs(inputs::Action),
+    /// Plans and their runs
+    Plans(plans::Action),
 }
 
 /// An endpoint without authentication.
@@ -166,6 +174,22 @@ pub static ROUTES: &[HttpRoute] = {
         approvals(Verb::Get, "/v1/approvals", approvals::Action::List),
         approvals(Verb::Get, "/v1/approvals/{id}", approvals::Action::Show),
         approvals(Verb::Post, "/v1/approvals/{id}", approvals::Action::Answer),
+        inputs(Verb::Get, "/v1/inputs", inputs::Action::List),
+        inputs(Verb::Post, "/v1/inputs/{id}", inputs::Action::Answer),
+        plans(Verb::Get, "/v1/plans/schema", plans::Action::Schema),
+        plans(Verb::Post, "/v1/plans/check", plans::Action::Check),
+        plans(Verb::Post, "/v1/plans/view", plans::Action::View),
+        plans(Verb::Post, "/v1/plans", plans::Action::Start),
+        plans(Verb::Get, "/v1/plans", plans::Action::List),
+        plans(Verb::Get, "/v1/plans/{id}", plans::Action::Show),
+        plans(Verb::Delete, "/v1/plans/{id}", plans::Action::Delete),
+        plans(Verb::Get, "/v1/plans/{id}/plan", plans::Action::Plan),
+        plans(Verb::Get, "/v1/plans/{id}/picture", plans::Action::Picture),
+        plans(Verb::Get, "/v1/plans/{id}/events", plans::Action::Events),
+        plans(Verb::Post, "/v1/plans/{id}/resume", plans::Action::Resume),
+        plans(Verb::Post, "/v1/plans/{id}/cancel", plans::Action::Cancel),
+        plans(Verb::Post, "/v1/plans/{id}/answer", plans::Action::Answer),
+        plans(Verb::Post, "/v1/plans/{id}/fork", plans::Action::Fork),
         prefab(Verb::Get, "/v1/public/prefabs/{id}/functions", PrefabEndpoint::Functions),
         prefab(Verb::Get, "/v1/public/prefabs/{id}/functions/{function}", PrefabEndpoint::Function),
         prefab(Verb::Post, "/v1/auth/convert_to_internal_token", PrefabEndpoint::ConvertToken),
@@ -180,6 +204,12 @@ pub static ROUTES: &[HttpRoute] = {
         files(Verb::Delete, "/internal/files/cleanup_temp", files::Action::CleanupTemp),
         prefab(Verb::Put, FILE_CONTENT, PrefabEndpoint::PutContent),
         prefab(Verb::Get, FILE_CONTENT, PrefabEndpoint::GetContent),
+        mcp(Verb::Post, "/mcp"),
+        mcp(Verb::Get, "/mcp"),
+        mcp(Verb::Delete, "/mcp"),
+        mcp(Verb::Post, "/mcp/{server}"),
+        mcp(Verb::Get, "/mcp/{server}"),
+        mcp(Verb::Delete, "/mcp/{server}"),
     ]
 };
 
@@ -226,8 +256,20 @@ const fn approvals(verb: Verb, pattern: &'static str, action: approvals::Action)
     HttpRoute { verb, ..own(pattern, Target::Client(ClientEndpoint::Approvals(action))) }
 }
 
+const fn inputs(verb: Verb, pattern: &'static str, action: inputs::Action) -> HttpRoute {
+    HttpRoute { verb, ..own(pattern, Target::Client(ClientEndpoint::Inputs(action))) }
+}
+
+const fn plans(verb: Verb, pattern: &'static str, action: plans::Action) -> HttpRoute {
+    HttpRoute { verb, ..own(pattern, Target::Client(ClientEndpoint::Plans(action))) }
+}
+
 const fn prefab(verb: Verb, pattern: &'static str, endpoint: PrefabEndpoint) -> HttpRoute {
     HttpRoute { verb, errors: ErrorForm::Detail, ..own(pattern, Target::Prefab(endpoint)) }
+}
+
+const fn mcp(verb: Verb, pattern: &'static str) -> HttpRoute {
+    HttpRoute { verb, ..own(pattern, Target::Mcp) }
 }
 
 const fn files(verb: Verb, pattern: &'static str, action: files::Action) -> HttpRoute {
@@ -282,7 +324,6 @@ impl HttpRoute {
         let bases = match (prefix, self.errors) {
             (None, _) => self.bare,
             (Some(prefix), ErrorForm::Dialect(own)) if prefix != own => return None,
-            (Some(prefix), _) if prefix.codec().is_none() => return None,
             (Some(_), _) => self.prefixed,
         };
         bases.iter().find_map(|base| match_path(base, self.pattern, path))
@@ -388,7 +429,9 @@ fn matches(path: &str) -> impl Iterator<Item = RouteMatch<'_>> {
 /// Splits a path into its dialect prefix, if there is one, and the remaining path.
 fn split_prefix(path: &str) -> (Option<Dialect>, &str) {
     let first = path.strip_prefix('/').and_then(|rest| rest.split_once('/'));
-    match first.and_then(|(first, _)| Some((first, Dialect::from_id(first)?))) {
+    // MCP has no endpoint of a vendor.
+    let dialect = |id| Dialect::from_id(id).filter(|dialect| dialect.codec().is_some());
+    match first.and_then(|(first, _)| Some((first, dialect(first)?))) {
         Some((first, dialect)) => (Some(dialect), &path[first.len() + 1..]),
         None => (None, path),
     }

@@ -10,6 +10,7 @@ use toolwright::ledger::{
     Backpressure, ExchangeEntry, Kind, Ledger, LedgerError, MemoryLedger, Overflow, Query,
     SqliteLedger, Tried,
 };
+use toolwright::private_file;
 use toolwright::store::StoreError;
 use toolwright::{CallErrorKind, Caller};
 use toolwright_core::loss::{Loss, Site};
@@ -66,7 +67,8 @@ pub enum RecordsError {
 impl Records {
     /// Opens the ledger in the data folder, which is created for its owner only.
     pub fn open(folder: &Path, config: &config::Ledger) -> Result<Records, RecordsError> {
-        create(folder).map_err(|why| RecordsError::Folder { path: folder.to_owned(), why })?;
+        private_file::create_folder(folder)
+            .map_err(|why| RecordsError::Folder { path: folder.to_owned(), why })?;
         let ledger = SqliteLedger::open(folder.join(FILE))?.with_observer(observe);
         let ledger = if config.payloads { ledger.with_data() } else { ledger };
         let ledger = ledger.with_overflow(match config.on_failure {
@@ -171,14 +173,6 @@ fn observe(failure: Option<&StoreError>) {
     } else {
         tracing::info!("the ledger is written again");
     }
-}
-
-fn create(folder: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 /// Builds the entry, and takes everything from the record except its reports.

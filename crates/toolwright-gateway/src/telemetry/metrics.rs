@@ -14,6 +14,7 @@
 //! | `toolwright_tool_calls_total` | `by` (`model`, `gateway`), `outcome` |
 //! | `toolwright_function_calls_total` | `function`, `outcome` |
 //! | `toolwright_function_duration_seconds` | `function` |
+//! | `toolwright_mcp_changed_tools` | `server` |
 //! | `toolwright_body_bytes_total` | `direction` |
 //! | `toolwright_ledger_entries_waiting` | |
 //! | `toolwright_ledger_write_failures_total` | |
@@ -27,7 +28,7 @@
 mod count;
 mod label;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -40,8 +41,8 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::ledger::Numbers;
 use label::{
-    Attempts, Bytes, Calls, FunctionCalls, FunctionTimes, Left, Losses, Overhead, Requests, Times,
-    Tokens,
+    Attempts, Bytes, Calls, FunctionCalls, FunctionTimes, Left, Losses, Overhead, Requests, Server,
+    Times, Tokens,
 };
 
 /// All metrics.
@@ -71,6 +72,8 @@ pub struct Metrics {
     asked: Counter,
     bytes_in: Counter,
     bytes_out: Counter,
+    /// Tools of MCP servers whose definitions have changed since they were approved
+    changed_tools: Family<Server, Gauge>,
     waiting: Gauge,
     failures: Counter,
     missing: Counter,
@@ -115,6 +118,12 @@ impl Metrics {
         let dropped_spans = Counter::default();
         #[cfg(feature = "otel")]
         registry.register("spans_dropped", "Spans that were not exported", dropped_spans.clone());
+        let changed_tools = Family::default();
+        registry.register(
+            "mcp_changed_tools",
+            "Tools of MCP servers whose definitions have changed since they were approved",
+            Family::clone(&changed_tools),
+        );
         let counters = &mut registry;
         let calls: Family<Calls, Counter> = counter(counters, "tool_calls", "Tool calls");
         let asked = calls.get_or_create(&Calls { by: "model", outcome: "asked" }).clone();
@@ -152,6 +161,7 @@ impl Metrics {
             other: "other".into(),
             none: "none".into(),
             open,
+            changed_tools,
             waiting,
             failures,
             missing,
@@ -165,6 +175,15 @@ impl Metrics {
     pub fn know<N: Into<Arc<str>>>(&self, models: impl IntoIterator<Item = N>) {
         let models = models.into_iter().map(Into::into).collect();
         *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
+    }
+
+    /// Sets the number of tools with changed definitions of each MCP server.
+    pub fn set_changed_tools<'s>(&self, servers: impl Iterator<Item = (&'s str, usize)>) {
+        self.changed_tools.clear();
+        for (server, count) in servers {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            self.changed_tools.get_or_create(&Server { server: server.into() }).set(count);
+        }
     }
 
     /// Returns the number of exchanges in flight.
@@ -183,8 +202,9 @@ impl Metrics {
         self.dropped_spans.clone()
     }
 
-    /// Returns the `OpenMetrics` text, with the counters of the ledger.
-    pub(super) fn text(&self, ledger: Numbers) -> String {
+    /// Returns the `OpenMetrics` text, with the counters of the ledger and the series of those functions that
+    /// the filter accepts.
+    pub(super) fn text(&self, ledger: Numbers, shows: impl Fn(&str) -> bool) -> String {
         self.waiting.set(i64::try_from(ledger.waiting).unwrap_or(i64::MAX));
         let counted = [(&self.failures, ledger.failures), (&self.missing, ledger.dropped)];
         for (counter, total) in counted {
@@ -193,7 +213,12 @@ impl Metrics {
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _written: fmt::Result = encode(&mut text, &self.registry);
-        text
+        let mut known: HashMap<&str, bool> = HashMap::from([(&*self.other, true)]);
+        let lines = text.split_inclusive('\n').filter(|line| {
+            let name = line.split_once("function=\"").and_then(|(_, more)| more.split_once('"'));
+            name.is_none_or(|(name, _)| *known.entry(name).or_insert_with(|| shows(name)))
+        });
+        lines.collect()
     }
 
     /// Returns the label value of a function.

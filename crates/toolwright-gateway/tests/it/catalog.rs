@@ -5,7 +5,7 @@ use std::path::Path;
 
 use toolwright_core::Json;
 
-use crate::run::{Ran, fixture, toolwright};
+use crate::run::{Ran, fixture, toolwright, toolwright_in};
 
 fn catalog(data: &Path, arguments: &[&str]) -> Ran {
     let data = data.to_str().unwrap();
@@ -164,4 +164,204 @@ fn an_index_and_an_openapi_document_are_imported() {
     assert_eq!(json(data, &["functions", "pet-shop"]).as_array().unwrap().len(), 1);
     let ran = catalog(data, &["add", index.to_str().unwrap(), "--id", "x"]);
     assert_eq!(ran.code, 2, "only OpenAPI has this option: {}", ran.stderr);
+}
+
+/// A prefab whose functions a shell script runs.
+fn shell_prefab(at: &Path, functions: &str) -> String {
+    let folder = at.join("shell-prefab");
+    fs::create_dir_all(&folder).unwrap();
+    let manifest = format!(
+        r#"{{"id":"shell-prefab","version":"1.0.0","name":"Shell","description":"Functions of a shell script.",
+            "secrets":[{{"name":"API_KEY","instructions":"Ask the team."}}],
+            "functions":[{functions}],"runtime":{{"process":{{"command":["sh","run.sh"]}}}}}}"#
+    );
+    fs::write(folder.join("prefab.json"), manifest).unwrap();
+    let script =
+        r#"case $(cat) in *'"function":"fail"'*) exit 3 ;; *) echo '{"words": 2.0}' ;; esac"#;
+    fs::write(folder.join("run.sh"), script).unwrap();
+    folder.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn functions_are_tested_with_their_examples() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path();
+    let count = r#"{"name":"count","description":"Counts words","effect":"read-only","secrets":[],
+        "parameters":[{"name":"text","type":"string","required":true}],
+        "returns":{"type":"object","properties":{"words":{"type":"integer"}}},
+        "examples":[{"arguments":{"text":"to be"},"returns":{"words":2}},{"arguments":{"text":"or not"}}]}"#;
+    let store = r#"{"name":"store","description":"Stores words","secrets":[],
+        "examples":[{"arguments":{},"returns":{"words":3}}]}"#;
+    let fail = r#"{"name":"fail","description":"Fails","effect":"read-only","secrets":[],
+        "examples":[{"arguments":{}}]}"#;
+    let secret = r#"{"name":"secret","description":"Needs a secret","effect":"read-only"}"#;
+    let all = [count, store, fail, secret].join(",");
+    ok(data, &["add", &shell_prefab(data, &all)]);
+
+    let tested = ok(data, &["test", "shell-prefab@1.0.0", "count"]);
+    let heading = "FUNCTION  SCHEMAS  SECRETS  RUNTIME  EXAMPLES\n";
+    assert_eq!(tested, format!("{heading}count     ok       ok       ok       2 of 2\n"));
+    let tested = ok(data, &["test", "shell-prefab", "store"]);
+    assert!(tested.ends_with("1 skipped\n"), "{tested}");
+
+    let ran = catalog(data, &["test", "shell-prefab", "--all"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("3 of 4 functions failed"), "{}", ran.stderr);
+    let text = ran.text();
+    assert!(
+        text.contains(r#"store: example 1: it returned {"words":2.0}, not {"words":3}"#),
+        "{text}"
+    );
+    assert!(text.contains("it ended with code 3"), "{text}");
+    assert!(
+        text.contains("secret: secrets: The prefab shell-prefab needs the secret API_KEY"),
+        "{text}"
+    );
+    let ran = catalog(data, &["test", "shell-prefab", "--all", "--json"]);
+    assert_eq!(ran.code, 1);
+    let report = Json::parse(&ran.text()).unwrap();
+    assert_eq!(report.get("passed"), Some(&Json::Bool(false)));
+    assert_eq!(report.pointer("/functions/0/passed"), Some(&Json::Bool(true)));
+    let check = report.pointer("/functions/3/problems/0/check").and_then(Json::as_str);
+    assert_eq!(check, Some("secrets"));
+    assert_eq!(catalog(data, &["test", "shell-prefab", "cuont"]).code, 1);
+}
+
+#[test]
+fn a_test_finds_what_is_not_there() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path();
+    let publish = |id: &str, runtime: &str| {
+        let folder = data.join(id);
+        fs::create_dir_all(&folder).unwrap();
+        let manifest = format!(
+            r#"{{"id":"{id}","version":"1.0.0","name":"A","description":"A prefab for tests.",
+                "functions":[{{"name":"run","description":"Runs"}}],"runtime":{runtime}}}"#
+        );
+        fs::write(folder.join("prefab.json"), manifest).unwrap();
+        ok(data, &["add", folder.to_str().unwrap()]);
+        let ran = catalog(data, &["test", id]);
+        (ran.code, ran.text())
+    };
+    let (code, text) =
+        publish("absent-program", r#"{"process":{"command":["no-such-program-here"]}}"#);
+    assert!(text.contains("there is no executable program `no-such-program-here`"), "{text}");
+    assert_eq!(code, 1);
+    let (code, text) = publish("private-server", r#"{"http":{"base_url":"http://127.0.0.1:9"}}"#);
+    assert!(text.contains("`127.0.0.1` is a loopback address"), "{text}");
+    assert_eq!(code, 1);
+    let (code, text) =
+        publish("absent-server", r#"{"http":{"base_url":"http://no-such-host.invalid"}}"#);
+    assert!(text.contains("its host was not found"), "{text}");
+    assert_eq!(code, 1);
+    let ran = catalog(data, &["test", "builtin-files", "list_files"]);
+    assert!(ran.text().contains("this built-in function is not configured"), "{}", ran.text());
+    let config = data.join("toolwright.toml");
+    fs::write(&config, "[catalog]\nallow_addresses = [\"127.0.0.1\"]\n[tools]\nroot = \".\"\n")
+        .unwrap();
+    let config = config.to_str().unwrap();
+    ok(data, &["test", "private-server", "--config", config]);
+    ok(data, &["test", "builtin-files", "list_files", "--config", config]);
+    let called = ok(data, &["call", "builtin-files", "list_files", "--config", config]);
+    assert!(called.contains("toolwright.toml"), "{called}");
+}
+
+#[test]
+fn searches_translate_with_the_configured_dictionary() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path();
+    let document = data.join("prefab.json");
+    let text = r#"{"id":"umbrella-prefab","version":"1.0.0","name":"Umbrellas","description":"Orders umbrellas.",
+        "functions":[{"name":"order_umbrella","description":"Orders an umbrella"}],
+        "runtime":{"http":{"base_url":"https://example.com"}}}"#;
+    fs::write(&document, text).unwrap();
+    ok(data, &["add", document.to_str().unwrap()]);
+    let (dictionary, config) = (data.join("cedict.txt"), data.join("toolwright.toml"));
+    fs::write(&dictionary, "雨傘 雨伞 [yu3 san3] /umbrella/\n").unwrap();
+    fs::write(&config, "[catalog]\ndictionary = \"cedict.txt\"\n").unwrap();
+    let config = config.to_str().unwrap();
+    for command in ["search", "recommend"] {
+        let found = json(data, &[command, "雨伞"]);
+        assert_eq!(found.compact(), "[]", "{command} without a dictionary");
+        let found = json(data, &[command, "雨伞", "--config", config]);
+        assert_eq!(found.pointer("/0/id").and_then(Json::as_str), Some("umbrella-prefab"));
+    }
+    fs::write(&dictionary, "this is no dictionary\n").unwrap();
+    let ran = catalog(data, &["search", "雨伞", "--config", config]);
+    assert!(ran.stderr.contains("cedict.txt cannot be used"), "{}", ran.stderr);
+    assert_eq!(ran.code, 1);
+}
+
+#[test]
+fn pre_releases_are_listed_with_a_mark_and_visibility_changes() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path();
+    ok(data, &["add", &manifest(data, "1.0.0-rc.1", "")]);
+    let list = ok(data, &["list"]);
+    assert!(list.contains("weather-prefab  1.0.0-rc.1 (pre-release)  1 "), "{list}");
+    ok(data, &["visibility", "weather-prefab", "public"]);
+    let list = json(data, &["list"]);
+    let own = list.as_array().unwrap().last().unwrap();
+    assert_eq!(own.get("visibility").and_then(Json::as_str), Some("public"));
+    assert_eq!(own.get("latest"), Some(&Json::Bool(false)));
+    assert_eq!(catalog(data, &["visibility", "weather-prefab", "secret"]).code, 2);
+    let ran = catalog(data, &["visibility", "wether-prefab", "private"]);
+    assert!(ran.stderr.contains("'wether-prefab' not found"), "{}", ran.stderr);
+    assert_eq!(ran.code, 1);
+}
+
+#[test]
+fn output_files_of_one_name_are_all_saved() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path();
+    let output = r#"{"type":"array","items":{"type":"OutputFile"},"description":"A file"}"#;
+    let function = format!(
+        r#"{{"name":"write","description":"Writes two files","secrets":[],
+            "files":{{"left":{output},"right":{output}}}}}"#
+    );
+    let folder = shell_prefab(data, &function);
+    let script = r#"
+        folder=$(sed -n 's/.*"output_dir":"\([^"]*\)".*/\1/p')
+        echo left > "$folder/left/out.txt"; echo right > "$folder/right/out.txt"; echo true"#;
+    fs::write(Path::new(&folder).join("run.sh"), script).unwrap();
+    ok(data, &["add", &folder]);
+    let saved = data.join("saved");
+    ok(data, &["call", "shell-prefab", "write", "--output", saved.to_str().unwrap()]);
+    let read = |name: &str| fs::read_to_string(saved.join(name)).unwrap();
+    assert_eq!((read("out.txt").as_str(), read("out-2.txt").as_str()), ("left\n", "right\n"));
+}
+
+#[test]
+fn a_search_goes_on_without_a_configuration_that_cannot_be_loaded() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path();
+    ok(data, &["add", &manifest(data, "1.0.0", "")]);
+    let config = data.join("toolwright.toml");
+    let text = "[upstreams.mine]\ndialect = \"openai-chat\"\nurl = \"https://example.com\"\n\
+        key = \"env:TOOLWRIGHT_TEST_UNSET\"\n";
+    fs::write(&config, text).unwrap();
+    for command in ["search", "recommend"] {
+        let search = ["catalog", command, "天气预报", "--data", "."];
+        let ran = toolwright_in(data, &search, b"");
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(ran.text().contains("weather-prefab@1.0.0"), "{}", ran.text());
+        assert!(ran.stderr.starts_with("warning: toolwright.toml:"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("TOOLWRIGHT_TEST_UNSET"), "{}", ran.stderr);
+        let named = [search.as_slice(), &["--config", "toolwright.toml"]].concat();
+        assert_eq!(toolwright_in(data, &named, b"").code, 1);
+    }
+}
+
+#[test]
+fn details_are_shown_without_a_readable_ledger() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path();
+    ok(data, &["add", &manifest(data, "1.0.0", "")]);
+    let details = ["details", "weather-prefab", "forecast"];
+    let plain = ok(data, &details);
+    fs::write(data.join("ledger.sqlite"), "this is no ledger".repeat(100)).unwrap();
+    let ran = catalog(data, &details);
+    assert_eq!((ran.code, ran.text()), (0, plain), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("warning: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("ledger.sqlite"), "{}", ran.stderr);
 }

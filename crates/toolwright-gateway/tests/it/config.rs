@@ -80,7 +80,7 @@ fn the_example_matches_its_comments() {
 #[test]
 fn the_example_shows_every_setting_at_its_default() {
     let folder = tempfile::tempdir().unwrap();
-    for file in ["cert.pem", "key.pem", "corp.pem"] {
+    for file in ["cert.pem", "key.pem", "corp.pem", "cedict.txt"] {
         std::fs::write(folder.path().join(file), "").unwrap();
     }
     let setting =
@@ -97,6 +97,8 @@ fn the_example_shows_every_setting_at_its_default() {
     assert_eq!(config.responses, usual.responses);
     assert_eq!(config.catalog.files, usual.catalog.files);
     assert_eq!(config.catalog.public_url.as_deref(), Some("https://tools.example"));
+    assert_eq!(config.catalog.dictionary.as_deref(), Some(&*folder.path().join("cedict.txt")));
+    assert!(config.catalog.embeddings.is_some() && example().contains("`vectors = "));
     let prefab = &config.catalog.prefabs["file-processing-prefab"];
     assert_eq!(prefab.visibility, Some(Visibility::Public));
     assert_eq!(prefab.secrets["OCR_KEY"].expose(), SECRET);
@@ -242,6 +244,18 @@ fn wrong_values_are_refused_with_the_accepted_ones() {
         ("[models]\na = { use = [\"b\"], tools = [\"read_csv\"] }", "has no tools | add the table"),
         ("[tls]\ncert = \"Cargo.toml\"", "tls: `cert` and `key` are both needed"),
         ("[tls]\ncert = \"none.pem\"", "tls.cert: ./none.pem"),
+        ("[mcp.files]\nurl = \"x\"", "mcp.files.url: this must be an http or https URL"),
+        ("[mcp.files]\ncommand = []", "mcp.files.command: the command is empty"),
+        ("[mcp.files]\nurl = \"http://x\"\ncommand = [\"y\"]", "either `command`"),
+        ("[mcp.\"a b\"]\nurl = \"http://x\"", "the name of an MCP server"),
+        ("[mcp.files]\nurl = \"http://x\"\nprefx = \"y\"", "did you mean `prefix`?"),
+        (
+            "[mcp.files]\nurl = \"http://x\"\n[tool_sets.files]\ntools = []",
+            "tool_sets.files: `files` is the name of an MCP server",
+        ),
+        ("[tool_sets.a]\ntols = []", "the key `tools` is missing"),
+        ("[tool_sets.a]\ntools = [\"read_csv\"]", "has no tools | add the table"),
+        ("[tool_sets.catalog]\ntools = []", "tool_sets.catalog: the name of a tool set"),
         ("a = ", "this is not TOML"),
         ("[a\nb = 1", "this is not TOML"),
     ] {
@@ -249,12 +263,6 @@ fn wrong_values_are_refused_with_the_accepted_ones() {
         assert!(shown.contains(expected), "{text}: {shown}");
         assert!(shown.starts_with("line "), "{text}: {shown}");
     }
-}
-
-#[test]
-fn tables_of_later_versions_are_refused_with_a_clear_message() {
-    let refused = refusal("[mcp.files]\nurl = \"x\"");
-    assert!(refused.contains("this version of toolwright does not support it"));
 }
 
 #[test]
@@ -560,6 +568,12 @@ fn settings_of_prefabs_are_checked() {
         ("[catalog]\npublic_url = \"/files\"", "http or https URL"),
         ("[catalog]\nallow_addresses = [\"a b\"]", "catalog.allow_addresses[0]"),
         ("[catalog]\nmax_file = \"big\"", "a size"),
+        ("[catalog]\nvectors = \"none.safetensors\"", "catalog.vectors"),
+        (
+            "[catalog]\nvectors = \"Cargo.toml\"",
+            "use static word vectors in the safetensors format",
+        ),
+        ("[catalog]\nfilter_model = 1", "catalog.filter_model"),
         ("[catalog]\nmax_fil = 1", "did you mean `max_file`"),
         ("[prefabs.x-prefab.secrets]\nKEY = \"sk-written-here\"", "env:NAME"),
         ("[prefabs.x-prefab.secrets]\nKEY = \"env:UNSET\"", "UNSET is not set"),
@@ -570,6 +584,23 @@ fn settings_of_prefabs_are_checked() {
         ("[prefabs.x-prefab.hide.f]\na = { const = 2026-11-16 }", "no form in JSON"),
         ("[prefabs.x-prefab]\nhidden = 1", "there is no such key"),
         ("[prefabs.X_prefab]\nvisibility = \"private\"", "not the id of a prefab"),
+        (
+            "[prefabs.x-prefab.hide.f]\na = { slot = \"t\" }",
+            "no tool stores its result in the slot `t`",
+        ),
+        ("[prefabs.x-prefab.hide.f]\na = { const = 1, as = \"text\" }", "this must have one of"),
+        ("[mcp.a]\ncommand = [\"x\"]\n[mcp.a.slots.f]\npart = \"/rows\"", "`store` is missing"),
+        (
+            "[mcp.a]\ncommand = [\"x\"]\n[mcp.a.slots.f]\nstore = \"t\"\npart = \"rows\"",
+            "JSON Pointer",
+        ),
+        (
+            "[mcp.a]\ncommand = [\"x\"]\n[mcp.a.slots.f]\nstore = \"table\"\n\
+             [mcp.a.hide.g]\nrows = { slot = \"tabel\" }",
+            "did you mean `table`",
+        ),
+        ("[mcp.a]\ncommand = [\"x\"]\n[mcp.a.parameters.f]\nx = { as = \"hex\" }", "\"base64\""),
+        ("[mcp.a]\ncommand = [\"x\"]\n[mcp.a.parameters.f]\nx = {}", "`as` is missing"),
         ("[prefab_gateway]\nbase_url = \"localhost\"", "http or https URL"),
     ] {
         let shown = refusal(text);

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod array;
+mod catalog;
 mod conversation;
 mod endpoints;
 mod fold;

@@ -135,11 +135,20 @@ impl Gateway {
             .spawn()
             .unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        stderr.read_line(&mut line).unwrap();
-        let address = line.split_once("http://").map(|(_, rest)| rest);
-        let address = address.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-        let log = Arc::new(Mutex::new(String::new()));
+        // Warnings may precede the line with the address.
+        let (mut early, mut address) = (String::new(), None);
+        while address.is_none() {
+            let mut line = String::new();
+            if stderr.read_line(&mut line).unwrap() == 0 {
+                break;
+            }
+            let rest = line.split_once("http://").map(|(_, rest)| rest);
+            address = rest.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+            if address.is_none() {
+                early += &line;
+            }
+        }
+        let log = Arc::new(Mutex::new(early));
         let lines = Arc::clone(&log);
         std::thread::spawn(move || {
             for line in stderr.lines().map_while(Result::ok) {
@@ -150,7 +159,7 @@ impl Gateway {
         });
         let Some(address) = address else {
             child.wait().unwrap();
-            panic!("does not start: {line}{}", log.lock().unwrap());
+            panic!("does not start: {}", log.lock().unwrap());
         };
         Gateway { child, address, folder, log }
     }

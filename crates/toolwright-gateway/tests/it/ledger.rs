@@ -227,7 +227,7 @@ async fn a_gateway_may_continue_without_the_ledger_and_counts_missing_entries() 
     let telemetry = without_room(folder.path(), Overflow::Drop);
     telemetry.admit().await.unwrap();
     telemetry.begin(Dialect::Anthropic, "messages", Caller::new("alice")).finish();
-    let metrics = telemetry.prometheus();
+    let metrics = telemetry.prometheus(|_| true);
     assert!(metrics.contains("toolwright_ledger_entries_dropped_total 1"), "{metrics}");
 }
 

@@ -4,11 +4,16 @@ mod files;
 mod functions;
 mod run;
 
-use toolwright::catalog::{Catalog, Manifest, Package, PublishOptions};
-use toolwright_core::{Json, object};
-use toolwright_gateway::key::KeyHash;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use crate::gateway::{Answer, Gateway, text_at, until};
+use toolwright::catalog::{Catalog, Manifest, Package, PublishOptions};
+use toolwright_core::message::Message;
+use toolwright_core::{Json, Request, object};
+use toolwright_gateway::key::KeyHash;
+use toolwright_gateway::proxy::tokens;
+
+use crate::exchange::tools::{CHAT, call, question, whole};
+use crate::gateway::{Answer, Asking, Gateway, Upstream, items_at, table, text_at, until};
 
 /// A client's table for the configuration, whose key is `key-{name}`.
 fn client(name: &str, more: &str) -> String {
@@ -75,6 +80,37 @@ fn without_keys_a_client_on_this_machine_needs_no_token() {
     assert!(detail(&answer).contains("another site"));
 }
 
+/// The address of this machine in a network, if it has one. Nothing is sent.
+fn network_address() -> Option<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("192.0.2.1:9").ok()?;
+    socket.local_addr().ok().map(|own| own.ip()).filter(|own| !own.is_loopback())
+}
+
+#[test]
+fn without_keys_a_client_on_another_machine_needs_a_token_of_this_one() {
+    let Some(address) = network_address() else { return };
+    let gateway = Gateway::start_as_configured("listen = \"0.0.0.0:0\"\nopen = true\n");
+    let far = SocketAddr::new(address, gateway.address.port());
+    let ask = |method: &str, path: &str, headers: &[(&str, &str)]| {
+        Asking::send(far, method, path, headers, b"").answer()
+    };
+    let (list, convert) = ("/internal/files/list", "/v1/auth/convert_to_internal_token");
+    let bearer = [("authorization", "Bearer sk-any")];
+    for answer in [
+        ask("GET", list, &[]),
+        ask("GET", list, &[("x-internal-token", "any")]),
+        ask("GET", list, &bearer),
+        ask("POST", convert, &bearer),
+        ask("POST", "/v1/prefabs/builtin-files/execute", &bearer),
+    ] {
+        assert_eq!(answer.status, 401, "{}", answer.text());
+        assert!(detail(&answer).contains("token"), "{}", answer.text());
+    }
+    let token = text_at(&gateway.post(convert, &bearer, b"").ok().json(), "/internal_token");
+    ask("GET", list, &[("x-internal-token", &token)]).ok();
+}
+
 #[test]
 fn errors_of_paths_and_methods_have_a_detail() {
     let gateway = Gateway::start("");
@@ -126,4 +162,41 @@ fn manifest(id: &str, version: &str, functions: &[&str]) -> Json {
         "functions": functions.collect::<Vec<Json>>(),
         "runtime": Json::parse(r#"{"http": {"base_url": "http://127.0.0.1:9"}}"#).unwrap(),
     })
+}
+
+/// Tokens of a document.
+fn tokens(document: &Json) -> usize {
+    tokens::estimate(&Request::new([Message::user(document.compact())]))
+}
+
+#[test]
+fn a_catalog_of_any_size_costs_a_model_a_few_hundred_tokens() {
+    let calls = [
+        call(0, "call_a", "prefab_recommend", r#"{"query":"function number 512"}"#),
+        call(1, "call_b", "list_prefab_functions", r#"{"prefab_id":"large-prefab"}"#),
+    ];
+    let upstream = Upstream::start([whole("", &calls), whole("Done.", &[])]);
+    let gateway = Gateway::start(&table("up", "openai-chat", &upstream));
+    let long = "It takes a description that is as long as those of real functions are. ".repeat(20);
+    let functions = (0..741).map(|number| {
+        let description = format!("Runs function number {number}. {long}");
+        object! {"name": format!("function_{number}"), "description": description}
+    });
+    let document = object! {
+        "id": "large-prefab", "version": "1.0.0", "name": "Large",
+        "description": "A prefab with many functions.",
+        "functions": functions.collect::<Vec<_>>(),
+        "runtime": object! {"http": object! {"base_url": "https://example.com"}},
+    };
+    let document = Json::Object(document);
+    assert!(tokens(&document) > 200_000);
+    publish(&gateway, &document);
+    let headers = [("toolwright-tools", "catalog")];
+    gateway.post(CHAT, &headers, question(false, "").as_bytes()).ok();
+    let request = upstream.last().json();
+    let tools = items_at(&request, "/tools");
+    assert_eq!(tools.len(), 6);
+    assert!(tokens(&Json::Array(tools)) <= 900, "shorten descriptions");
+    let total = tokens(&request);
+    assert!(total <= 8_000, "{total} tokens with results");
 }

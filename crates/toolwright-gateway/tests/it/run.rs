@@ -1,7 +1,7 @@
 //! Runs the binary and captures its output.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The output and exit status of a run.
@@ -20,7 +20,13 @@ impl Ran {
 
 /// Runs `toolwright` with arguments and an input.
 pub fn toolwright(arguments: &[&str], input: &[u8]) -> Ran {
+    toolwright_in(Path::new("."), arguments, input)
+}
+
+/// Runs the command in a folder.
+pub fn toolwright_in(folder: &Path, arguments: &[&str], input: &[u8]) -> Ran {
     let mut child = Command::new(env!("CARGO_BIN_EXE_toolwright"))
+        .current_dir(folder)
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -6,3 +6,4 @@ mod dictionary;
 mod properties;
 mod rank;
 mod snapshot;
+mod vectors;

@@ -29,6 +29,9 @@
 //! | `{"path": …, "absent": true}` | is absent |
 //! | `{"path": …, "absent": false}` | is present |
 //!
+//! A function of a built-in prefab, such as `builtin-files/write_file`, also has the name of its tool: a rule for
+//! `write_file` matches both.
+//!
 //! A path segment `*` stands for each item of an array: a rule that denies or asks matches if the
 //! condition holds for any item, a rule that allows only if it holds for all. Conditions compare
 //! text: `/data/../etc` starts with `/data/`, so a tool that takes paths must restrict them itself.
@@ -135,10 +138,18 @@ impl Rule {
         let has = |globs: &[Glob], name: &str| {
             globs.is_empty() || globs.iter().any(|glob| glob.matches(name))
         };
-        has(&self.tools, tool)
+        (has(&self.tools, tool) || builtin_name(tool).is_some_and(|own| has(&self.tools, own)))
             && has(&self.callers, &caller.id)
             && has(&self.tenants, &caller.tenant)
     }
+}
+
+/// What the ids of built-in prefabs begin with.
+pub(crate) const BUILTIN_PREFIX: &str = "builtin-";
+
+/// Returns the name of the built-in tool that is a function of a built-in prefab.
+fn builtin_name(tool: &str) -> Option<&str> {
+    tool.strip_prefix(BUILTIN_PREFIX)?.split_once('/').map(|(_, name)| name)
 }
 
 impl Policy {

@@ -10,6 +10,8 @@ use super::approval::Approval;
 use super::journal::JournalError;
 use crate::error::CallError;
 use crate::handle::CompleteOutput;
+#[cfg(feature = "mcp")]
+use crate::handle::{HandleId, Root, StoredValue};
 use crate::ledger::ResultSource;
 use crate::output::{Host, OutputPiece};
 
@@ -74,6 +76,27 @@ impl CallResult {
     /// ```
     pub fn output(&self) -> Option<Vec<OutputPiece<'_>>> {
         self.complete.pieces(&self.outcome.content)
+    }
+
+    /// Whether the outcome has less than the complete output, such as a preview of a value behind a handle.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn is_shortened(&self) -> bool {
+        !matches!(self.complete, CompleteOutput::Content(_))
+    }
+
+    /// Returns the handles in the outcome with their values.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn handles(&self) -> Vec<(HandleId, &StoredValue)> {
+        let CompleteOutput::Pieces(pieces) = &self.complete else { return Vec::new() };
+        let mut handles: Vec<(HandleId, &StoredValue)> = Vec::new();
+        for piece in pieces.iter() {
+            if let Root::Value(value, Some(id)) = &piece.root
+                && !handles.iter().any(|(known, _)| known == id)
+            {
+                handles.push((*id, value));
+            }
+        }
+        handles
     }
 
     /// Returns the complete output as one JSON value: that of its only piece, or an array of all pieces.

@@ -22,8 +22,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use toolwright_core::date;
 
+use self::upload::Incoming;
 use super::signing::{SigningKey, SigningKeyError};
-use crate::key_file::create_private_folder;
+use crate::private_file;
 use crate::store::{StoreError, Writer};
 
 pub use link::{LinkError, LinkPurpose};
@@ -178,6 +179,7 @@ struct Inner {
     limits: FileLimits,
     key: SigningKey,
     writer: Writer,
+    incoming: Incoming,
 }
 
 impl Files {
@@ -188,8 +190,9 @@ impl Files {
         let writer = Writer::start(crate::store::open(&path, &table::FILES)?, path)?;
         let folder = data.join(FOLDER);
         let incoming = folder.join(INCOMING);
-        create_private_folder(&incoming).map_err(|error| failed(&incoming, error))?;
-        Ok(Files(Arc::new(Inner { folder, limits, key, writer })))
+        private_file::create_folder(&incoming).map_err(|error| failed(&incoming, error))?;
+        let incoming = Incoming::default();
+        Ok(Files(Arc::new(Inner { folder, limits, key, writer, incoming })))
     }
 
     /// Returns the limits.

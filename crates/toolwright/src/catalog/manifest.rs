@@ -20,7 +20,7 @@ use std::fmt;
 use semver::Version;
 use toolwright_core::Json;
 
-pub use function::{FILES, FileDirection, FileParameter, Function};
+pub use function::{Example, FILES, FileDirection, FileParameter, Function};
 pub use runtime::{McpServer, Runtime};
 
 use fields::{Fields, Node, Problems};
@@ -152,8 +152,17 @@ impl Manifest {
     /// Reads a manifest, and compiles the schemas of its functions. Returns all faults, in the order of
     /// the document.
     pub fn parse(document: &Json) -> Result<Manifest, Vec<ManifestFault>> {
+        Manifest::parse_with_progress(document, |_| ())
+    }
+
+    /// Reads a manifest as [`parse`](Manifest::parse) does. `progress` is called with the number of functions that
+    /// are read.
+    pub fn parse_with_progress(
+        document: &Json,
+        mut progress: impl FnMut(usize),
+    ) -> Result<Manifest, Vec<ManifestFault>> {
         let problems = Problems::new(true);
-        let manifest = read(document, &problems, Form::Manifest);
+        let manifest = read(document, &problems, Form::Manifest, &mut progress);
         problems.finish(document, manifest)
     }
 
@@ -167,7 +176,7 @@ impl Manifest {
     /// published elsewhere.
     pub fn parse_listing(document: &Json) -> Result<Manifest, Vec<ManifestFault>> {
         let problems = Problems::new(false);
-        let manifest = read(document, &problems, Form::Listing);
+        let manifest = read(document, &problems, Form::Listing, &mut |_| ());
         problems.finish(document, manifest)
     }
 
@@ -175,7 +184,7 @@ impl Manifest {
     pub(super) fn parse_published(document: &Json) -> Result<Manifest, Vec<ManifestFault>> {
         let problems = Problems::new(false);
         let form = if document.get("runtime").is_some() { Form::Manifest } else { Form::Listing };
-        let manifest = read(document, &problems, form);
+        let manifest = read(document, &problems, form, &mut |_| ());
         problems.finish(document, manifest)
     }
 
@@ -194,7 +203,12 @@ enum Form {
     Listing,
 }
 
-fn read(document: &Json, problems: &Problems, form: Form) -> Option<Manifest> {
+fn read(
+    document: &Json,
+    problems: &Problems,
+    form: Form,
+    progress: &mut dyn FnMut(usize),
+) -> Option<Manifest> {
     problems.refuse_repeated_keys(document, "");
     let mut fields = Fields::of(Node::root(document, problems))?;
     let _schema = fields.take("$schema");
@@ -227,7 +241,7 @@ fn read(document: &Json, problems: &Problems, form: Form) -> Option<Manifest> {
             let names: Vec<String> = secrets.iter().map(|need| need.name.clone()).collect();
             let functions = fields
                 .require("functions")
-                .and_then(|node| functions(&node, runtime.as_ref(), &names));
+                .and_then(|node| functions(&node, runtime.as_ref(), &names, progress));
             (secrets, runtime, functions)
         }
     };
@@ -295,6 +309,7 @@ fn functions(
     node: &Node<'_>,
     runtime: Option<&Runtime>,
     secrets: &[String],
+    progress: &mut dyn FnMut(usize),
 ) -> Option<Vec<Function>> {
     let items = node.items()?;
     if items.is_empty() {
@@ -305,13 +320,14 @@ fn functions(
     }
     let mut names = HashSet::new();
     let mut functions = Vec::with_capacity(items.len());
-    for item in items {
+    for (index, item) in items.into_iter().enumerate() {
         if let Some(name) = item.value.get("name").and_then(Json::as_str)
             && !names.insert(name)
         {
             item.below("name", &Json::Null).fault("another function has this name");
         }
         functions.extend(function::read(item, runtime, secrets));
+        progress(index + 1);
     }
     Some(functions)
 }

@@ -109,6 +109,15 @@ impl Package {
     /// Reads an index: an array of prefabs, which are manifests, or entries without functions. Pointers
     /// of faults start at the array.
     pub fn read_index(document: &Json) -> Result<Vec<Package>, Vec<ManifestFault>> {
+        Package::read_index_with_progress(document, |_| ())
+    }
+
+    /// Reads an index as [`read_index`](Package::read_index) does. `progress` is called with the number of prefabs that
+    /// are read.
+    pub fn read_index_with_progress(
+        document: &Json,
+        mut progress: impl FnMut(usize),
+    ) -> Result<Vec<Package>, Vec<ManifestFault>> {
         let Some(entries) = document.as_array() else {
             let problem = format!("an index is an array of prefabs, not {}", document.kind());
             return Err(vec![ManifestFault::new("", problem)]);
@@ -130,6 +139,7 @@ impl Package {
                     ManifestFault::new(format!("/{index}{}", fault.pointer), fault.problem)
                 })),
             }
+            progress(index + 1);
         }
         if faults.is_empty() { Ok(packages) } else { Err(faults) }
     }

@@ -7,18 +7,20 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Uri};
+use toolwright_core::frame::{FrameError, FrameReader, Framing};
 use toolwright_core::json::Object;
-use toolwright_core::{Json, Tool, object, percent};
+use toolwright_core::{Fault, Json, Tool, object, percent};
 
 use super::access::tool_name;
 use super::manifest::FILES;
-use super::runtime::with_files;
+use super::runtime::{FunctionStream, StreamError, with_files};
 use crate::error::ToolError;
 use crate::handler::{Handler, ToolResult};
 use crate::output::Output;
+use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
 use crate::toolbox::CompiledTool;
-use crate::transport::{HttpClient, TransportError};
+use crate::transport::{HttpClient, Incoming, TransportError, begins_with};
 
 /// Deadline of a request that reads definitions.
 const READ_DEADLINE: Duration = Duration::from_secs(10);
@@ -136,7 +138,13 @@ impl RemoteCatalog {
             value.set_sensitive(true);
             request.headers_mut().insert("x-internal-token", value);
         }
-        let answer = self.send(request).await?;
+        let incoming = self.send(request).await?;
+        if incoming.status.is_success()
+            && begins_with(&incoming.headers, &CONTENT_TYPE, "text/event-stream")
+        {
+            return self.read_stream(incoming).await;
+        }
+        let answer = self.read_json(incoming).await?;
         let result = answer.pointer("/results/0");
         let result = result.ok_or_else(|| self.failed("its answer has no result"))?;
         if result.get("status").and_then(Json::as_str) != Some("SUCCESS") {
@@ -145,16 +153,60 @@ impl RemoteCatalog {
             let message = message.map_or_else(|| error.compact(), str::to_owned);
             return Err(ToolError::new(shown(&message)).with_kind("FunctionError"));
         }
-        let value = result.pointer("/output/output").cloned().unwrap_or_default();
-        let files = result.pointer("/output/files").and_then(Json::as_object);
-        Ok(Output::json(with_files(value, files.cloned().unwrap_or_default())))
+        Ok(envelope(result.get("output").cloned().unwrap_or_default()))
+    }
+
+    /// Reads the events of a streaming function, and returns its result.
+    async fn read_stream(&self, incoming: Incoming) -> ToolResult {
+        let broken = |fault: Fault| self.failed(&fault.message);
+        let invalid = |error: FrameError| self.failed(&error.to_string());
+        let known = self.known_secrets();
+        let malformed =
+            |error: StreamError| error.into_tool_error(&known, |problem| self.failed(problem));
+        let (mut reader, mut stream) = (FrameReader::new(Framing::Sse), FunctionStream::default());
+        let (mut body, mut size) = (incoming.body, 0);
+        loop {
+            let chunk = body.next().await.transpose().map_err(broken)?;
+            let mut frames = Vec::new();
+            match &chunk {
+                Some(bytes) => {
+                    size += bytes.len();
+                    if size > MAX_ANSWER_BYTES {
+                        let problem = format!("its answer has more than {MAX_ANSWER_BYTES} bytes");
+                        return Err(self.failed(&problem));
+                    }
+                    reader.push(bytes, &mut frames).map_err(invalid)?;
+                }
+                None => reader.finish(&mut frames).map_err(invalid)?,
+            }
+            for frame in frames {
+                stream.add(frame.data.as_bytes()).map_err(malformed)?;
+            }
+            if chunk.is_none() {
+                break;
+            }
+        }
+        let result = known.json(stream.finish().map_err(malformed)?);
+        let is_envelope = result.get("output").is_some()
+            && result.get("status").and_then(Json::as_str) == Some("SUCCESS");
+        Ok(if is_envelope {
+            envelope(result)
+        } else {
+            Output::json(with_files(result, Object::new()))
+        })
+    }
+
+    /// What an answer must not repeat.
+    fn known_secrets(&self) -> KnownSecrets {
+        KnownSecrets::new(self.token.iter().map(|token| token.expose().as_str()))
     }
 
     async fn read(&self, path: &str, version: Option<&str>) -> Result<Json, ToolError> {
         let query = version.map(|version| format!("?version={}", percent::encode(version)));
         let path = format!("{path}{}", query.unwrap_or_default());
         let request = self.request(Method::GET, &path, Bytes::new())?;
-        match tokio::time::timeout(READ_DEADLINE, self.send(request)).await {
+        let answer = async { self.read_json(self.send(request).await?).await };
+        match tokio::time::timeout(READ_DEADLINE, answer).await {
             Ok(answer) => answer,
             Err(_) => Err(self.failed(&format!("no answer within {READ_DEADLINE:?}")).retryable()),
         }
@@ -170,17 +222,23 @@ impl RemoteCatalog {
         let mut request = Request::new(body);
         *request.method_mut() = method;
         *request.uri_mut() = url.map_err(|_| self.failed("its URL is invalid"))?;
-        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let accepted = HeaderValue::from_static("application/json, text/event-stream");
+        request.headers_mut().insert(ACCEPT, accepted);
         Ok(request)
     }
 
-    async fn send(&self, request: Request<Bytes>) -> Result<Json, ToolError> {
-        let unreachable = |fault: toolwright_core::Fault| self.failed(&fault.message).retryable();
-        let incoming = self.http.send(request).await.map_err(unreachable)?;
+    async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ToolError> {
+        let sent = self.http.send(request).await;
+        sent.map_err(|fault| self.failed(&fault.message).retryable())
+    }
+
+    async fn read_json(&self, incoming: Incoming) -> Result<Json, ToolError> {
         let status = incoming.status;
-        let body = incoming.body.collect(MAX_ANSWER_BYTES).await.map_err(unreachable)?;
+        let body = incoming.body.collect(MAX_ANSWER_BYTES).await;
+        let body = body.map_err(|fault| self.failed(&fault.message).retryable())?;
+        let known = self.known_secrets();
         let text = String::from_utf8_lossy(&body);
-        let answer = Json::parse(&text).ok();
+        let answer = Json::parse(&text).ok().map(|answer| known.json(answer));
         if status.is_success() {
             return answer.ok_or_else(|| self.failed("its answer is not JSON; check the URL"));
         }
@@ -191,7 +249,7 @@ impl RemoteCatalog {
                 Err(ToolError::new(shown(message)).with_kind("PrefabGatewayError"))
             }
             _ => {
-                let problem = format!("status {}: {}", status.as_u16(), shown(&text));
+                let problem = format!("status {}: {}", status.as_u16(), shown(&known.text(&text)));
                 Err(self.failed(&problem).retryable())
             }
         }
@@ -201,6 +259,17 @@ impl RemoteCatalog {
         ToolError::new(format!("The prefab gateway {} failed: {problem}", self.base_url))
             .with_kind("PrefabGatewayError")
     }
+}
+
+/// The output of a function from the envelope of an answer.
+fn envelope(mut output: Json) -> Output {
+    let mut take = |name| output.as_object_mut().and_then(|output| output.remove(name));
+    let value = take("output").unwrap_or_default();
+    let files = match take(FILES) {
+        Some(Json::Object(files)) => files,
+        _ => Object::new(),
+    };
+    Output::json(with_files(value, files))
 }
 
 /// The beginning of a text of another server, on one line.

@@ -4,6 +4,7 @@
 //! as a tool is `{prefab}/{function}` in every version, so that policies and ledgers need not know versions;
 //! the digest of the version is a part of its idempotency keys.
 
+mod check;
 pub mod http;
 mod process;
 mod stream;
@@ -19,17 +20,22 @@ use toolwright_core::{Json, Tool, object};
 
 use super::access::tool_name;
 use super::files::{FileError, Files};
-use super::manifest::{FILES, Function, Manifest, Runtime};
+use super::manifest::{FILES, Function, Manifest, McpServer, Runtime};
+use super::search::Parameters;
+use super::seed;
 use super::store::PrefabVersion;
 use crate::bounded::BoundedMap;
 use crate::error::ToolError;
 use crate::handler::Handler;
+use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
 use crate::settings::Fill;
 use crate::toolbox::CompiledTool;
+pub use check::FunctionCheck;
 use http::{HttpFunction, HttpRuntime};
 use process::ProcessFunction;
 pub use stream::EventSender;
+pub(super) use stream::{FunctionStream, StreamError};
 
 /// Maximum number of compiled functions.
 const MAX_COMPILED: usize = 4096;
@@ -115,6 +121,10 @@ pub fn split_files(output: Json) -> (Json, Object) {
     }
 }
 
+/// Returns a handler that calls a tool of a configured MCP server: by the names of the server and of its tool, with the
+/// definition of the function. The error says why it cannot be called.
+pub type McpFunctions = Arc<dyn Fn(&str, &str, Tool) -> Result<Handler, String> + Send + Sync>;
+
 /// Runs functions of prefabs.
 pub struct Runner {
     files: Files,
@@ -122,6 +132,7 @@ pub struct Runner {
     work: PathBuf,
     http: Option<HttpRuntime>,
     builtins: HashMap<String, Handler>,
+    mcp: Option<McpFunctions>,
     prefabs: HashMap<String, PrefabSettings>,
     compiled: Mutex<BoundedMap<FunctionKey, CompiledTool, ()>>,
 }
@@ -139,6 +150,7 @@ impl Runner {
             work,
             http: None,
             builtins: HashMap::new(),
+            mcp: None,
             prefabs: HashMap::new(),
             compiled: Mutex::default(),
         }
@@ -159,6 +171,13 @@ impl Runner {
         self
     }
 
+    /// Runs functions of MCP servers of the configuration.
+    #[must_use]
+    pub fn with_mcp(mut self, functions: McpFunctions) -> Runner {
+        self.mcp = Some(functions);
+        self
+    }
+
     /// Sets what the operator configured for a prefab.
     #[must_use]
     pub fn with_prefab(mut self, id: impl Into<String>, settings: PrefabSettings) -> Runner {
@@ -174,6 +193,15 @@ impl Runner {
     /// Returns the parameters of a function that the configuration hides.
     pub fn hidden(&self, prefab: &str, function: &str) -> impl Iterator<Item = &str> {
         self.fills(prefab, function).iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Returns all parameters that the configuration hides, by the name of their function as a tool.
+    pub(super) fn all_hidden(&self) -> Parameters {
+        let functions = self.prefabs.iter().flat_map(|(prefab, settings)| {
+            settings.fills.iter().map(move |(function, fills)| (tool_name(prefab, function), fills))
+        });
+        let names = |fills: &Vec<(String, Fill)>| fills.iter().map(|fill| fill.0.clone()).collect();
+        functions.map(|(function, fills)| (function, names(fills))).collect()
     }
 
     /// Returns a function as a tool.
@@ -225,26 +253,36 @@ impl Runner {
             .with_description(function.description.clone());
         let handler = match &manifest.runtime {
             Runtime::Builtin => {
-                let builtin = self.builtins.get(&function.name);
+                let is_ours = seed::is_builtin(manifest.id.as_str(), &function.name);
+                let builtin = self.builtins.get(&function.name).filter(|_| is_ours);
                 let builtin =
-                    builtin.ok_or_else(|| refused("this program has no such function"))?;
+                    builtin.ok_or_else(|| refused("this built-in function is not configured"))?;
                 builtin.clone().with_name(name.clone())
             }
             Runtime::Process { command } => {
                 let folder = version.folder.clone();
                 let folder = folder.ok_or_else(|| refused("its files are missing"))?;
+                let filled = self.filled_secrets(manifest.id.as_str(), &function.name);
+                let received = secrets.iter().map(|(_, secret)| secret).chain(&filled);
                 let process = ProcessFunction {
                     command: command.clone(),
                     folder,
                     function: function.clone(),
+                    known: KnownSecrets::new(received.map(|own| own.expose().as_str())),
                     secrets,
-                    filled: self.filled_secrets(manifest.id.as_str(), &function.name),
                     files: self.files.clone(),
                     work: self.work.clone(),
                 };
                 process.into_handler(tool)
             }
             Runtime::Http { base_url, headers } => {
+                if let Some(file) = function.unsent_files().next() {
+                    let problem = format!(
+                        "no request has its input file `{}`; publish a version whose `http` sends it",
+                        file.key
+                    );
+                    return Err(refused(&problem));
+                }
                 let runtime = self.http.clone();
                 let runtime = runtime.ok_or_else(|| refused("there is no HTTP client"))?;
                 let configured = self.prefabs.get(manifest.id.as_str());
@@ -254,11 +292,22 @@ impl Runner {
                     headers: headers.clone(),
                     function: function.clone(),
                     secrets: configured.map(|own| own.secrets.clone()).unwrap_or_default(),
+                    filled: self.filled_secrets(manifest.id.as_str(), &function.name),
                     files: self.files.clone(),
                 };
                 request.into_handler(tool)
             }
-            Runtime::Mcp(_) => return Err(refused("MCP servers are not supported yet")),
+            Runtime::Mcp(McpServer::Configured(server)) => {
+                let functions = self.mcp.as_ref();
+                let functions = functions.ok_or_else(|| refused("there are no MCP servers"))?;
+                functions(server, &function.name, tool).map_err(|problem| refused(&problem))?
+            }
+            Runtime::Mcp(_) => {
+                return Err(refused(
+                    "only MCP servers of the configuration run; publish one with `toolwright catalog \
+                     add mcp:NAME`",
+                ));
+            }
             Runtime::Listed => {
                 return Err(refused("the catalog lists this prefab without its functions"));
             }

@@ -3,28 +3,32 @@
 //! The index is built by the first query, from a snapshot in the data folder if there is one; each query
 //! first adds what changed since. The snapshot is written again when much has changed.
 
-use std::collections::HashMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+mod snapshot;
+mod vectors;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 pub use toolwright_search::{Dictionary, DictionaryError};
 use toolwright_search::{Document, Index, Match, Options, Parameter, Prefab, Ranker};
+pub use toolwright_search::{WordVectors, WordVectorsError};
 
 use super::access::Access;
 use super::manifest::{Function, Manifest, Visibility};
 use super::store::{Catalog, CatalogError, PrefabVersion};
-
-/// The snapshot in the data folder.
-const SNAPSHOT_FILE: &str = "catalog-search.bin";
+use vectors::EmbedProgress;
+pub use vectors::read_word_vectors;
+pub(super) use vectors::{EmbedTask, VectorSource};
 
 /// Number of changed functions after which the snapshot is written again.
 const SNAPSHOT_CHANGES: usize = 1_000;
 
 /// Filters and limits of a search.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SearchOptions {
     /// Tags of which a prefab must have at least one; compared without case
@@ -37,11 +41,20 @@ pub struct SearchOptions {
     pub functions: usize,
     /// Whether hits are explained
     pub explain: bool,
+    /// The vector of the need, after its model
+    pub(super) vector: Option<(String, Vec<f32>)>,
 }
 
 impl Default for SearchOptions {
     fn default() -> SearchOptions {
-        SearchOptions { tags: Vec::new(), author: None, limit: 20, functions: 3, explain: false }
+        SearchOptions {
+            tags: Vec::new(),
+            author: None,
+            limit: 20,
+            functions: 3,
+            explain: false,
+            vector: None,
+        }
     }
 }
 
@@ -76,6 +89,11 @@ impl SearchOptions {
 }
 
 impl SearchOptions {
+    /// Returns the vector of the need if it is of a model.
+    fn vector_of(&self, model: &str) -> Option<Vec<f32>> {
+        self.vector.as_ref().filter(|own| own.0 == model).map(|own| own.1.clone())
+    }
+
     fn filtered<'f>(&self, filter: &'f dyn Fn(&str) -> bool) -> Options<'f> {
         let mut filtered = Options::default().with_limit(self.limit).with_filter(filter);
         filtered.tags.clone_from(&self.tags);
@@ -126,11 +144,18 @@ pub struct FunctionHit {
     pub matches: Vec<Match>,
 }
 
-/// The index, and the dictionary that translates queries.
+/// Names of parameters by the name of their function as a tool.
+pub(super) type Parameters = BTreeMap<String, BTreeSet<String>>;
+
+/// The index, and what understands queries beyond their words.
 #[derive(Default)]
 pub(super) struct SearchIndex {
     state: RwLock<State>,
     dictionary: OnceLock<Dictionary>,
+    word_vectors: OnceLock<WordVectors>,
+    /// Warnings that nobody has taken yet
+    warnings: Mutex<BTreeSet<String>>,
+    progress: Mutex<EmbedProgress>,
 }
 
 /// The index, and the revision of the catalog that it has.
@@ -140,11 +165,40 @@ struct State {
     index: Option<Index>,
     revision: u64,
     visibility: HashMap<String, Option<Visibility>>,
+    /// Parameters that the host hides
+    hidden: Parameters,
+    /// Whether the settings of the host changed since the index was brought up to date
+    is_outdated: bool,
     /// Number of functions that changed since the snapshot
     unsaved: usize,
 }
 
 impl State {
+    fn is_current(&self, revision: u64) -> bool {
+        self.index.is_some() && self.revision == revision && !self.is_outdated
+    }
+
+    /// Returns the functions of a prefab with parameters that the host hides.
+    fn hidden_of<'s>(
+        &'s self,
+        prefab: &str,
+    ) -> impl Iterator<Item = (&'s String, &'s BTreeSet<String>)> {
+        let start = format!("{prefab}/");
+        let own = self.hidden.range(start.clone()..);
+        own.take_while(move |(function, _)| function.starts_with(&start))
+    }
+
+    /// Returns the revision of a prefab in the index. It changes with the manifest and with the parameters
+    /// that the host hides.
+    fn revision_of(&self, prefab: &ChangedPrefab) -> String {
+        let mut revision = prefab.changed.to_string();
+        for (function, parameters) in self.hidden_of(&prefab.id) {
+            revision.extend([" ", function]);
+            revision.extend(parameters.iter().flat_map(|parameter| [" ", parameter]));
+        }
+        revision
+    }
+
     /// Whether a caller may see a document.
     fn allows(&self, access: &Access, id: &str) -> bool {
         let (prefab, function) = id.split_once('/').unwrap_or((id, ""));
@@ -196,6 +250,30 @@ impl Catalog {
         let _second = self.search_index().dictionary.set(dictionary);
     }
 
+    /// Sets the word vectors with which [`Catalog::recommend`] compares meanings. Clones of the catalog share
+    /// them; a second file is ignored.
+    pub fn set_word_vectors(&self, vectors: WordVectors) {
+        if self.search_index().word_vectors.set(vectors).is_ok() {
+            self.write_state().is_outdated = true;
+        }
+    }
+
+    /// Sets the parameters that the host hides from callers, by the name of their function as a tool. They are
+    /// not searched. Clones of the catalog share them.
+    pub(super) fn hide_parameters(&self, hidden: Parameters) {
+        let state = &self.search_index().state;
+        if state.read().unwrap_or_else(PoisonError::into_inner).hidden != hidden {
+            let mut state = self.write_state();
+            (state.hidden, state.is_outdated) = (hidden, true);
+        }
+    }
+
+    /// Returns the prefabs that searches left out since the last call, each with the reason why its manifest cannot
+    /// be read.
+    pub fn take_search_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.search_warnings()).into_iter().collect()
+    }
+
     /// What to try if a search has no hits.
     pub fn hint(
         &self,
@@ -215,13 +293,17 @@ impl Catalog {
         query: &str,
         options: &SearchOptions,
     ) -> Result<Vec<PrefabHit>, CatalogError> {
+        let SearchIndex { dictionary, word_vectors, .. } = self.search_index();
+        // The query is read before the index is locked.
+        let concepts = dictionary.get().map(|dictionary| dictionary.translate(query));
+        let words = word_vectors.get().filter(|_| matches!(ranker, Ranker::Recommend));
+        let vector = words.and_then(|words| words.embed(query));
         let state = self.search_state()?;
         let Some(index) = &state.index else { return Ok(Vec::new()) };
         let filter = |id: &str| state.allows(access, id);
         let mut filtered = options.filtered(&filter);
-        if let Some(dictionary) = self.search_index().dictionary.get() {
-            filtered.concepts = dictionary.translate(query);
-        }
+        filtered.concepts = concepts.unwrap_or_default();
+        filtered.vector = vector.or_else(|| options.vector_of(index.vector_model()));
         let mut hits = Vec::new();
         for hit in index.rank_prefabs(ranker, query, &filtered, options.functions) {
             // It may have been removed since the index was brought up to date.
@@ -252,41 +334,78 @@ impl Catalog {
         let revision = self.revision()?;
         {
             let state = state.read().unwrap_or_else(PoisonError::into_inner);
-            if state.index.is_some() && state.revision == revision {
+            if state.is_current(revision) {
                 return Ok(state);
             }
         }
+        let mut snapshot = None;
         {
-            let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
-            if state.index.is_none() || state.revision != revision {
-                self.update(&mut state, revision)?;
+            let mut state = self.write_state();
+            if !state.is_current(revision) {
+                snapshot = self.update(&mut state, revision)?;
             }
+        }
+        if let Some(bytes) = snapshot {
+            self.write_snapshot(&bytes);
         }
         Ok(state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn update(&self, state: &mut State, revision: u64) -> Result<(), CatalogError> {
-        let snapshot = self.snapshot_path();
+    /// Brings a state up to date. Returns the snapshot if it is to be written.
+    fn update(&self, state: &mut State, revision: u64) -> Result<Option<Vec<u8>>, CatalogError> {
         let (mut index, since) = match state.index.take() {
-            Some(index) => (index, Some(state.revision)),
-            None => (read_snapshot(&snapshot), None),
+            Some(index) => (index, (!state.is_outdated).then_some(state.revision)),
+            None => (self.read_snapshot(), None),
         };
+        let updated = self.update_index(state, &mut index, since);
+        let mut snapshot = None;
+        if updated.is_ok() && state.unsaved >= SNAPSHOT_CHANGES {
+            snapshot = Some(index.to_snapshot());
+            state.unsaved = 0;
+        }
+        state.index = Some(index);
+        // After an error it has some of the changes. The next query compares all prefabs with it.
+        state.is_outdated = updated.is_err();
+        updated?;
+        state.revision = revision;
+        Ok(snapshot)
+    }
+
+    /// Adds what changed since a revision, or all that the index does not have. A prefab whose manifest cannot be
+    /// read is left out, with a warning.
+    fn update_index(
+        &self,
+        state: &mut State,
+        index: &mut Index,
+        since: Option<u64>,
+    ) -> Result<(), CatalogError> {
         let changed = self.changed_prefabs(since)?;
-        // What the snapshot already has is not added again.
+        // What the index already has is not added again.
         let known: HashMap<String, String> = match since {
             Some(_) => HashMap::new(),
             None => index.prefabs().map(|own| (own.id.clone(), own.revision.clone())).collect(),
         };
         for prefab in &changed {
             state.visibility.insert(prefab.id.clone(), prefab.visibility);
-            let is_known =
-                known.get(&prefab.id).is_some_and(|own| *own == prefab.changed.to_string());
+            let revision = state.revision_of(prefab);
+            let is_known = known.get(&prefab.id).is_some_and(|own| *own == revision);
             if is_known && prefab.is_deployed {
                 continue;
             }
+            let manifest = self.latest_manifest(&prefab.id)?;
             state.unsaved += index.remove_prefab(&prefab.id);
-            if let Some(manifest) = self.latest_manifest(&prefab.id)? {
-                state.unsaved += add(&mut index, &manifest, prefab.changed);
+            match manifest {
+                Some(Ok(manifest)) => {
+                    for document in documents(&manifest, revision, &state.hidden) {
+                        index.add(document);
+                        state.unsaved += 1;
+                    }
+                }
+                Some(Err(why)) => {
+                    let warning = format!("searches do not find the prefab {}: {why}", prefab.id);
+                    self.search_warnings().insert(warning);
+                }
+                None => {}
             }
         }
         if since.is_none() {
@@ -295,56 +414,59 @@ impl Catalog {
                 index.remove_prefab(id);
             }
         }
-        if state.unsaved >= SNAPSHOT_CHANGES {
-            // Without it the next process takes longer.
-            let _saved = write_snapshot(&snapshot, &index.to_snapshot());
-            state.unsaved = 0;
+        if let Some(words) = self.search_index().word_vectors.get() {
+            index.set_vector_model(words.model());
+            for document in self.documents_without_vector(index, usize::MAX)? {
+                index.set_vector(&document.id, words.embed(&document.vector_text()).as_deref());
+                state.unsaved += 1;
+            }
         }
-        state.index = Some(index);
-        state.revision = revision;
         Ok(())
     }
 
-    fn snapshot_path(&self) -> PathBuf {
-        self.path().with_file_name(SNAPSHOT_FILE)
+    fn search_warnings(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.search_index().warnings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_state(&self) -> RwLockWriteGuard<'_, State> {
+        self.search_index().state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Adds the functions of a prefab, and returns their number. A prefab without functions is found by
-/// itself.
-fn add(index: &mut Index, manifest: &Manifest, changed: u64) -> usize {
+/// Returns the functions of a prefab. A prefab without functions is found by itself.
+fn documents(manifest: &Manifest, revision: String, hidden: &Parameters) -> Vec<Document> {
     let prefab = Arc::new(Prefab {
         id: manifest.id.to_string(),
         name: manifest.name.clone(),
         description: manifest.description.clone(),
         tags: manifest.tags.clone(),
         author: manifest.author.clone().unwrap_or_default(),
-        revision: changed.to_string(),
+        revision,
     });
     if manifest.functions.is_empty() {
-        index.add(Document {
+        return vec![Document {
             id: prefab.id.clone(),
             name: prefab.name.clone(),
             description: prefab.description.clone(),
             parameters: Vec::new(),
             prefab,
-        });
-        return 1;
+        }];
     }
-    for function in &manifest.functions {
-        index.add(Document {
-            id: super::tool_name(&prefab.id, &function.name),
+    let document = |function: &Function| {
+        let id = super::tool_name(&prefab.id, &function.name);
+        Document {
             name: function.name.clone(),
             description: function.description.clone(),
-            parameters: parameters(function),
+            parameters: parameters(function, hidden.get(&id)),
+            id,
             prefab: Arc::clone(&prefab),
-        });
-    }
-    manifest.functions.len()
+        }
+    };
+    manifest.functions.iter().map(document).collect()
 }
 
 /// Returns the parameters that callers see, and the files.
-fn parameters(function: &Function) -> Vec<Parameter> {
+fn parameters(function: &Function, hidden: Option<&BTreeSet<String>>) -> Vec<Parameter> {
     let text = |value: &Json, key: &str| {
         value.get(key).and_then(Json::as_str).unwrap_or_default().to_owned()
     };
@@ -357,20 +479,32 @@ fn parameters(function: &Function) -> Vec<Parameter> {
         name: file.key.clone(),
         description: text(&file.schema, "description"),
     });
-    listed.chain(files).collect()
+    let is_visible = |own: &Parameter| hidden.is_none_or(|hidden| !hidden.contains(&own.name));
+    listed.filter(is_visible).chain(files).collect()
 }
 
-fn read_snapshot(path: &Path) -> Index {
-    let index = fs::read(path).ok().and_then(|bytes| Index::from_snapshot(&bytes).ok());
-    index.unwrap_or_default()
-}
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
 
-/// Replaces the snapshot. Two processes may do so at once.
-fn write_snapshot(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
-    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        let _gone = fs::remove_file(&temporary);
+    use super::*;
+
+    #[test]
+    fn an_update_that_fails_keeps_the_index() {
+        let data = tempfile::tempdir().unwrap();
+        let catalog = Catalog::open(data.path()).unwrap();
+        let search =
+            || catalog.search(&Access::everything(), "read_file", &SearchOptions::default());
+        let count = search().unwrap().len();
+        let file = Connection::open(catalog.path()).unwrap();
+        let change = "UPDATE revision SET number = number + 1;
+            UPDATE prefab SET changed = (SELECT number FROM revision);
+            ALTER TABLE version RENAME TO elsewhere";
+        file.execute_batch(change).unwrap();
+        search().unwrap_err();
+        assert!(catalog.write_state().index.is_some());
+        file.execute_batch("ALTER TABLE elsewhere RENAME TO version").unwrap();
+        assert!(count > 0);
+        assert_eq!(search().unwrap().len(), count);
     }
-    written
 }

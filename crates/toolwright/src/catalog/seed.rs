@@ -48,14 +48,21 @@ const PREFABS: &[Builtin] = &[
     },
 ];
 
-/// Publishes the built-in functions under the version of this crate, unless they are there.
+/// Whether a function belongs to a prefab of this program.
+pub(super) fn is_builtin(prefab: &str, function: &str) -> bool {
+    PREFABS.iter().any(|own| own.id == prefab && own.functions.contains(&function))
+}
+
+/// Publishes the built-in functions under the version of this crate, unless they are there or were removed.
 pub(super) fn seed(catalog: &Catalog, data: &Path) -> Result<(), PublishError> {
     let packages = packages(data)?;
     let mut missing = Vec::new();
     for package in packages {
         let manifest = package.manifest();
         let version = manifest.version.to_string();
-        if catalog.digest(manifest.id.as_str(), &version)?.as_deref() != Some(package.digest()) {
+        let id = manifest.id.as_str();
+        let is_there = catalog.digest(id, &version)?.as_deref() == Some(package.digest());
+        if !is_there && !catalog.is_removed(id, &version)? {
             missing.push(package);
         }
     }
@@ -106,4 +113,23 @@ fn define(handler: &Handler) -> Object {
     };
     function.insert_some("output_schema", tool.output.clone());
     function
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::access::Access;
+
+    #[test]
+    fn a_removed_version_leaves_the_one_of_an_earlier_program() {
+        let data = tempfile::tempdir().unwrap();
+        let catalog = Catalog::open(data.path()).unwrap();
+        let mut earlier = packages(data.path()).unwrap().pop().unwrap().manifest().document.clone();
+        earlier.as_object_mut().unwrap().insert("version", "0.0.1");
+        let id = "builtin-tables";
+        catalog.publish_builtin(vec![Package::new(Manifest::parse(&earlier).unwrap())]).unwrap();
+        catalog.remove(id, Some(env!("CARGO_PKG_VERSION"))).unwrap();
+        let found = Catalog::open(data.path()).unwrap().version(&Access::everything(), id, None);
+        assert_eq!(found.unwrap().manifest.version.to_string(), "0.0.1");
+    }
 }

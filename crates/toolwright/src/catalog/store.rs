@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use semver::Version;
-use toolwright_core::Json;
+use toolwright_core::{Json, suggestions};
 
 use super::access::Access;
 use super::compatibility::Compatibility;
@@ -26,7 +26,7 @@ use super::manifest::{Manifest, Visibility};
 use super::search::{ChangedPrefab, SearchIndex};
 use super::seed;
 use crate::store::{self, StoreError};
-use error::{Abort, suggest};
+use error::{Abort, MAX_SUGGESTIONS, suggest};
 pub use error::{CatalogError, LookupError};
 use folders::Folders;
 pub use publish::{PublishError, PublishOptions, Published};
@@ -43,6 +43,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Maximum size of the manifests that are kept in memory, in bytes.
 const MAX_CACHED_BYTES: usize = 32 << 20;
+
+/// Maximum number of ids before, and after, an unknown one that are compared with it.
+const MAX_NEIGHBOURS: usize = 256;
+
+/// Maximum number of similar prefabs that are looked up for one that is not found.
+const MAX_LOOKUPS: usize = 8;
 
 /// A catalog of prefabs. Clones share it.
 #[derive(Debug, Clone)]
@@ -116,15 +122,23 @@ impl Catalog {
         version: Option<&str>,
     ) -> Result<Arc<PrefabVersion>, LookupError> {
         let version = version.unwrap_or(LATEST);
-        let found = self.find(id, version)?;
-        let is_visible = |found: &PrefabVersion| {
-            let functions = found.manifest.functions.iter().map(|own| own.name.as_str());
-            access.allows_prefab(found.visibility, id, functions)
-        };
-        match found.filter(|found| is_visible(found)) {
+        match self.find_visible(access, id, version)? {
             Some(found) => Ok(found),
             None => Err(self.not_found(access, id, version)?),
         }
+    }
+
+    fn find_visible(
+        &self,
+        access: &Access,
+        id: &str,
+        version: &str,
+    ) -> Result<Option<Arc<PrefabVersion>>, CatalogError> {
+        let is_visible = |found: &Arc<PrefabVersion>| {
+            let functions = found.manifest.functions.iter().map(|own| own.name.as_str());
+            access.allows_prefab(found.visibility, id, functions)
+        };
+        Ok(self.find(id, version)?.filter(is_visible))
     }
 
     fn find(&self, id: &str, version: &str) -> Result<Option<Arc<PrefabVersion>>, CatalogError> {
@@ -179,13 +193,21 @@ impl Catalog {
         self.read(|connection| rows::changed(connection, since.unwrap_or(0)))
     }
 
-    /// Returns the manifest of the latest version, without keeping it in memory.
-    pub(super) fn latest_manifest(&self, id: &str) -> Result<Option<Manifest>, CatalogError> {
+    /// Returns the manifest of the latest version, or the reason why it is not valid, without keeping it in memory.
+    pub(super) fn latest_manifest(
+        &self,
+        id: &str,
+    ) -> Result<Option<Result<Manifest, CatalogError>>, CatalogError> {
         let row = self.read(|connection| match rows::latest(connection, id)? {
             Some(version) => rows::version(connection, id, &version),
             None => Ok(None),
         })?;
-        Ok(row.map(|row| self.load(row)).transpose()?.map(|found| found.manifest))
+        Ok(row.map(|row| self.load(row).map(|found| found.manifest)))
+    }
+
+    /// Whether a version was removed, or the prefab with all its versions.
+    pub(super) fn is_removed(&self, id: &str, version: &str) -> Result<bool, CatalogError> {
+        self.read(|connection| rows::is_removed(connection, id, version))
     }
 
     /// Returns the digest of a version.
@@ -207,15 +229,35 @@ impl Catalog {
             let suggestions = suggest(version, known.map(|own| own.version.as_str()));
             return Ok(LookupError::Prefab { prefab: format!("{id}@{version}"), suggestions });
         }
-        let prefabs = self.prefabs(access)?;
-        let suggestions = suggest(id, prefabs.iter().map(|own| own.id.as_str()));
-        Ok(LookupError::Prefab { prefab: id.to_owned(), suggestions })
+        // Anyone may ask for unknown ids, so that a lookup does not read the whole catalog.
+        let ids = self.read(|connection| rows::neighbours(connection, id, MAX_NEIGHBOURS))?;
+        let mut visible = Vec::new();
+        for similar in suggestions(id, ids.iter().map(String::as_str), MAX_LOOKUPS) {
+            if self.find_visible(access, similar, LATEST)?.is_some() {
+                visible.push(similar.to_owned());
+            }
+        }
+        visible.truncate(MAX_SUGGESTIONS);
+        Ok(LookupError::Prefab { prefab: id.to_owned(), suggestions: visible })
     }
 
     /// Lists the latest deployed version of each prefab that exists for a caller, by id.
     pub fn prefabs(&self, access: &Access) -> Result<Vec<PrefabSummary>, CatalogError> {
         let mut found = self.read(rows::prefabs)?;
         found.retain_mut(|summary| summary.restrict(access));
+        Ok(found)
+    }
+
+    /// Lists the prefabs without a latest deployed version that exist for a caller, by id, each with its newest
+    /// version: a pre-release, or a yanked one if all are.
+    pub fn undeployed(&self, access: &Access) -> Result<Vec<PrefabSummary>, CatalogError> {
+        let mut found = self.read(rows::undeployed)?;
+        found.retain_mut(|summary| summary.restrict(access));
+        found.sort_by_cached_key(|own| {
+            let newest = std::cmp::Reverse(Version::parse(&own.version).ok());
+            (own.id.clone(), own.yanked.is_some(), newest)
+        });
+        found.dedup_by(|later, earlier| later.id == earlier.id);
         Ok(found)
     }
 
@@ -308,8 +350,13 @@ impl Catalog {
         visibility: Option<Visibility>,
     ) -> Result<(), LookupError> {
         let is_found = self.change(|change, revision| {
-            rows::set_visibility(change, id, visibility)?;
-            Ok(rows::touch(change, id, revision)?)
+            // The row of a removed prefab stays.
+            let is_found = !rows::versions(change, id)?.is_empty();
+            if is_found {
+                rows::set_visibility(change, id, visibility)?;
+                rows::touch(change, id, revision)?;
+            }
+            Ok(is_found)
         })?;
         self.found_or(is_found, id, LATEST)
     }
@@ -321,6 +368,7 @@ impl Catalog {
             if removed.is_empty() {
                 return Ok(removed);
             }
+            rows::record_removed(change, id, &removed)?;
             let latest = rows::latest(change, id)?;
             if latest.is_some_and(|latest| removed.contains(&latest)) {
                 point_to_newest(change, id)?;

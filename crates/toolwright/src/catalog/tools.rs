@@ -3,6 +3,8 @@
 //! Their definitions are the same for ten functions and for a hundred thousand, and their results have the
 //! form that agents of prefab gateways know: `{"success", "result" | "error", "tool_name"}`.
 
+mod embed;
+mod filter;
 mod search;
 
 use std::pin::Pin;
@@ -20,8 +22,11 @@ use super::runtime::{self, Runner};
 use super::store::{Catalog, LookupError, PrefabVersion};
 use crate::call::CallResult;
 use crate::handler::ToolResult;
+use crate::model::Model;
 use crate::prelude::*;
 use crate::settings::Envelope;
+use embed::Embeddings;
+pub use embed::{EmbedFuture, EmbedKind, Embedder};
 
 /// Maximum number of characters of the member `content` of a result that a model receives.
 const MAX_CONTENT_CHARS: usize = 2000;
@@ -64,7 +69,15 @@ pub struct CatalogTools {
     functions: Functions,
     /// The address of files on this server
     files_url: Option<Arc<str>>,
+    /// Chooses among the prefabs that are recommended
+    filter_model: Option<Model>,
+    /// Embeds needs and functions
+    embeddings: Option<Embeddings>,
+    report: Report,
 }
+
+/// Receives problems that fail no call.
+type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Where functions are described and run.
 #[derive(Clone)]
@@ -88,7 +101,14 @@ impl CatalogTools {
     /// Creates the tools of a local catalog that is opened for each call. The function may return the same
     /// one each time.
     pub fn opened_by(open: impl Fn() -> CatalogFuture + Send + Sync + 'static) -> CatalogTools {
-        CatalogTools { open: Arc::new(open), functions: Functions::Local, files_url: None }
+        CatalogTools {
+            open: Arc::new(open),
+            functions: Functions::Local,
+            files_url: None,
+            filter_model: None,
+            embeddings: None,
+            report: Arc::new(|_| ()),
+        }
     }
 
     /// Describes and calls functions on another server, while prefabs are found in the local catalog. Without
@@ -103,6 +123,30 @@ impl CatalogTools {
     #[must_use]
     pub fn with_files_url(mut self, files_url: impl Into<Arc<str>>) -> CatalogTools {
         self.files_url = Some(files_url.into());
+        self
+    }
+
+    /// Lets a model choose among the prefabs that `prefab_recommend` finds, unless its argument `use_llm_filter` is
+    /// false. If the model fails, the order of the search stays.
+    #[must_use]
+    pub fn with_filter_model(mut self, model: Model) -> CatalogTools {
+        self.filter_model = Some(model);
+        self
+    }
+
+    /// Compares the meanings of needs and functions with an embedding model. A function that has no vector yet ranks
+    /// by words, and so do all if the model fails. In a catalog, a model that is set later supersedes other ones, and
+    /// word vectors supersede all.
+    #[must_use]
+    pub fn with_embeddings(mut self, embedder: impl Embedder) -> CatalogTools {
+        self.embeddings = Some(Embeddings::new(embedder));
+        self
+    }
+
+    /// Sets a function that receives problems which fail no call, such as a model that does not answer.
+    #[must_use]
+    pub fn with_report(mut self, report: impl Fn(&str) + Send + Sync + 'static) -> CatalogTools {
+        self.report = Arc::new(report);
         self
     }
 

@@ -9,17 +9,40 @@
 //! The form of a handle is in the description and not in a `pattern`, because a pattern is a loss
 //! for vendors that do not support it, and handles are checked when they are resolved.
 
-use toolwright_core::json::{Key, Object};
-use toolwright_core::{Json, object};
-
-use super::slot;
+use toolwright_core::json::{JsonText, Key, Object};
+use toolwright_core::schema::expand;
+use toolwright_core::{Json, Tool, ToolKind, object};
 
 /// The hint for models.
 const HINT: &str = "Or a handle from an earlier result: tw:…";
 
+/// Returns the definition for models of a tool whose arguments may be handles. Its schema is kept as text, because most
+/// copies are only written.
+pub(crate) fn admit_in(tool: &Tool) -> Tool {
+    let mut tool = tool.clone();
+    if let ToolKind::Function(Some(schema)) = &mut tool.kind {
+        *schema = JsonText::of(&admit(schema)).to_json();
+    }
+    tool
+}
+
 /// Returns the schema for models. Equal schemas give equal bytes.
 pub fn admit(schema: &Json) -> Json {
     parameters(schema, schema)
+}
+
+/// Adds the hint to the description of a parameter, whatever its type.
+#[cfg(feature = "mcp")]
+pub(crate) fn add_hint(schema: &mut Json, parameter: &str) {
+    let properties = schema.as_object_mut().and_then(|own| own.get_mut("properties"));
+    let own = properties.and_then(Json::as_object_mut).and_then(|own| own.get_mut(parameter));
+    if let Some(own) = own.and_then(Json::as_object_mut) {
+        let hint = match own.get("description").and_then(Json::as_str) {
+            Some(description) => format!("{description} {HINT}"),
+            None => HINT.to_owned(),
+        };
+        own.insert("description", hint);
+    }
 }
 
 /// Adds handles to the members of a schema.
@@ -69,7 +92,7 @@ fn parameter(root: &Json, schema: &Json) -> Json {
 /// Whether the types of a parameter include arrays or objects, and no strings.
 fn takes_data(root: &Json, schema: &Json) -> bool {
     let mut takes = false;
-    for schema in slot::expand(root, vec![schema]) {
+    for schema in expand(root, vec![schema]) {
         let types: Vec<&str> = match schema.get("type") {
             Some(Json::String(one)) => vec![one.as_str()],
             Some(Json::Array(several)) => several.iter().filter_map(Json::as_str).collect(),

@@ -10,8 +10,6 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use toolwright_core::part::{Media, MediaSource};
 use toolwright_core::{Body, Json, Part};
 
@@ -162,8 +160,8 @@ impl Keeper<'_> {
             }
             MediaSource::Base64(data) if data.len() > *room => {
                 let mime = media.mime.unwrap_or_else(|| "application/octet-stream".to_owned());
-                if let Ok(bytes) = STANDARD.decode(&data) {
-                    return self.bytes(Blob { mime, bytes: bytes.into() }).await;
+                if let Some(blob) = Blob::from_base64(Some(mime.clone()), &data) {
+                    return self.bytes(blob).await;
                 }
                 let text = format!("[{} of {mime}, not shown]", size(data.len()));
                 let value = Root::Value(StoredValue::json(data), None);

@@ -1,6 +1,6 @@
 //! Stores handles in memory, for the lifetime of the process.
 //!
-//! A value is available to its owner until it expires. If there are too many values or bytes, the
+//! A value is available to its owner until it was not used for its lifetime. If there are too many values or bytes, the
 //! oldest values of the tenant with the most are evicted, so that no tenant can evict the values of
 //! another. For some time after that the owner gets the error "expired"; other owners always get
 //! "unknown".
@@ -21,7 +21,7 @@ use crate::bounded::BoundedMap;
 /// the values of each tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a value is stored
+    /// How long a value is stored after it was last used
     pub lifetime: Duration,
     /// Maximum number of bytes
     pub bytes: usize,
@@ -59,12 +59,16 @@ impl MemoryHandles {
         MemoryHandles { limits, state: Mutex::default() }
     }
 
-    fn insert(&self, owner: &Owner, value: StoredValue) -> Result<HandleId, HandleStoreError> {
+    fn insert(
+        &self,
+        owner: &Owner,
+        id: HandleId,
+        value: StoredValue,
+    ) -> Result<(), HandleStoreError> {
         let weight = value.weight();
         if weight > self.limits.bytes || self.limits.entries == 0 {
             return Err(HandleStoreError::Full);
         }
-        let id = HandleId::random()?;
         let mut state = self.state();
         let now = Instant::now();
         let (entry, expiry) = ((owner.clone(), value), now + self.limits.lifetime);
@@ -72,19 +76,21 @@ impl MemoryHandles {
         state.trim(&self.limits, now);
         // If every other tenant has less than this one value, the new value itself is evicted.
         let share = state.shares.get(&owner.tenant);
-        share.and_then(|share| share.get(&id)).map(|_| id).ok_or(HandleStoreError::Full)
+        share.and_then(|share| share.get(&id)).map(drop).ok_or(HandleStoreError::Full)
     }
 
     fn get(&self, owner: &Owner, id: HandleId) -> Result<StoredValue, HandleError> {
-        let state = self.state();
-        let share = state.shares.get(&owner.tenant);
-        match share.and_then(|share| share.get(&id)) {
+        let (mut state, now) = (self.state(), Instant::now());
+        let State { shares, gone, .. } = &mut *state;
+        let share = shares.get_mut(&owner.tenant);
+        match share.as_ref().and_then(|share| share.get(&id)) {
             Some((other, _)) if other != owner => Err(HandleError::Unknown),
             Some(_) => share
-                .and_then(|share| share.get_live(&id, Instant::now()))
+                .filter(|share| share.get_live(&id, now).is_some())
+                .and_then(|share| share.renew(&id, now + self.limits.lifetime))
                 .map(|(_, value)| value.clone())
                 .ok_or(HandleError::Expired),
-            None if state.gone.get(&id) == Some(owner) => Err(HandleError::Expired),
+            None if gone.get(&id) == Some(owner) => Err(HandleError::Expired),
             None => Err(HandleError::Unknown),
         }
     }
@@ -145,12 +151,13 @@ impl Default for MemoryHandles {
 }
 
 impl HandleStore for MemoryHandles {
-    fn put<'a>(
+    fn put_as<'a>(
         &'a self,
         owner: &'a Owner,
+        id: HandleId,
         value: StoredValue,
-    ) -> HandleFuture<'a, Result<HandleId, HandleStoreError>> {
-        Box::pin(std::future::ready(self.insert(owner, value)))
+    ) -> HandleFuture<'a, Result<(), HandleStoreError>> {
+        Box::pin(std::future::ready(self.insert(owner, id, value)))
     }
 
     fn find<'a>(

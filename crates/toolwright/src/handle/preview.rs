@@ -64,8 +64,29 @@ pub(super) fn usage(id: HandleId, pointer: &str) -> String {
     out
 }
 
+/// Describes a value without values: its type, its size, and its keys or columns.
+pub(crate) fn shape(value: &StoredValue) -> String {
+    match value {
+        StoredValue::Bytes(blob) => {
+            format!("{} of {}", size(blob.bytes.len()), cut(&blob.mime, 100))
+        }
+        StoredValue::Json(value) => {
+            let first = value.as_array().and_then(|items| items.first()).and_then(Json::as_object);
+            let keys = first.map(|row| format!(" with the keys {}", names(row.keys())));
+            let (what, size) = outlined(value);
+            format!("{what}{} ({size})", keys.unwrap_or_default())
+        }
+    }
+}
+
 /// Describes a value in one line.
 fn summary(value: &Json) -> String {
+    let (what, size) = outlined(value);
+    format!("{what} ({size}), kept outside this conversation.")
+}
+
+/// Returns the type of a value with its keys or columns, and its size.
+fn outlined(value: &Json) -> (String, String) {
     let size = size(value.compact().len());
     let what = match value {
         Json::String(text) => match typed(text) {
@@ -84,7 +105,7 @@ fn summary(value: &Json) -> String {
         },
         other => other.kind().to_owned(),
     };
-    format!("{what} ({size}), kept outside this conversation.")
+    (what, size)
 }
 
 /// Returns the pointer to the first part, and a line for each of the first parts.

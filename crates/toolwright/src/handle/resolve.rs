@@ -8,19 +8,22 @@
 //! | has `"format": "handle"` | the handle itself |
 //! | has `"contentEncoding": "base64"`, and the value is bytes | the bytes in base64 |
 //! | anything else | the JSON value, strings included |
+//!
+//! A host may set another form for a parameter ([`ValueForm`]).
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use toolwright_core::Json;
 use toolwright_core::args::{Change, Op};
 use toolwright_core::json::Path;
-use toolwright_core::schema::Violation;
+use toolwright_core::json::pointer::segments;
+use toolwright_core::schema::{Violation, schemas_at};
 
+use super::form::{self, Piece};
 use super::preview::{cut, pieces, size};
-use super::{Handle, HandleError, HandleId, HandleStore, Owner, StoredValue, slot, weight};
+use super::{Handle, HandleError, HandleId, HandleStore, Owner, StoredValue};
+use crate::settings::ValueForm;
 
 /// Maximum number of bytes in memory that the handles of one call may resolve to.
 pub const RESOLVED_MAX: usize = 64 << 20;
@@ -47,9 +50,20 @@ pub async fn resolve(
     owner: &Owner,
     store: &dyn HandleStore,
 ) -> Result<Vec<Change>, HandleFailure> {
+    resolve_as(value, schema, &[], owner, store).await
+}
+
+/// Does what [`resolve`] does, with the forms of parameters.
+pub(crate) async fn resolve_as(
+    value: &mut Json,
+    schema: &Json,
+    forms: &[(String, ValueForm)],
+    owner: &Owner,
+    store: &dyn HandleStore,
+) -> Result<Vec<Change>, HandleFailure> {
     let mut sites = Vec::new();
     collect(value, &Path::ROOT, &mut sites);
-    let mut resolver = Resolver { schema, owner, store, last: None, room: RESOLVED_MAX };
+    let mut resolver = Resolver { schema, forms, owner, store, last: None, room: RESOLVED_MAX };
     let mut changes = Vec::with_capacity(sites.len());
     for (index, Site { value, handle, path }) in grouped(sites) {
         let found = resolver.find(&handle, &path).await.map_err(|(error, kept)| {
@@ -144,6 +158,7 @@ fn is_within(path: &str, place: &str) -> bool {
 
 struct Resolver<'r> {
     schema: &'r Json,
+    forms: &'r [(String, ValueForm)],
     owner: &'r Owner,
     store: &'r dyn HandleStore,
     /// The value that was read last
@@ -158,31 +173,25 @@ impl Resolver<'_> {
         handle: &Handle,
         path: &str,
     ) -> Result<Option<Json>, (HandleError, Option<StoredValue>)> {
-        let slots = slot::at(self.schema, path);
+        let schemas = schemas_at(self.schema, path);
         let asks = |keyword: &str, word: &str| {
-            slots.iter().any(|slot| slot.get(keyword).and_then(Json::as_str) == Some(word))
+            schemas.iter().any(|schema| schema.get(keyword).and_then(Json::as_str) == Some(word))
         };
         if asks("format", "handle") {
             return Ok(None);
         }
         let kept = self.read(handle.id).await.map_err(|error| (error, None))?;
-        let found = match &kept {
-            StoredValue::Json(value) => match value.pointer(&handle.pointer) {
-                Some(piece) if self.has_room(weight(piece)) => Ok(piece.clone()),
-                Some(_) => Err(HandleError::TooLarge),
-                None => Err(HandleError::NoSuchPiece),
-            },
-            StoredValue::Bytes(blob) => {
-                let is_whole = handle.pointer.is_empty();
-                if !is_whole || !asks("contentEncoding", "base64") {
-                    Err(HandleError::NotJson)
-                } else if self.has_room(blob.bytes.len() / 3 * 4) {
-                    Ok(Json::String(STANDARD.encode(&blob.bytes)))
-                } else {
-                    Err(HandleError::TooLarge)
-                }
+        let parameter = segments(path).next().unwrap_or_default();
+        let form = self.forms.iter().find(|(name, _)| *name == parameter).map(|(_, form)| *form);
+        let found = Piece::of(&kept, &handle.pointer).and_then(|piece| {
+            let is_encoded = matches!(piece, Piece::Bytes(_)) && asks("contentEncoding", "base64");
+            let usual = if is_encoded { ValueForm::Base64 } else { ValueForm::Json };
+            let form = form.unwrap_or(usual);
+            if !self.has_room(form::weight(piece, form)) {
+                return Err(HandleError::TooLarge);
             }
-        };
+            form::convert(piece, form)
+        });
         found.map(Some).map_err(|error| (error, Some(kept)))
     }
 
@@ -231,6 +240,12 @@ fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&Stored
             text,
             "{id} stands for {} of {}, which has no pieces and can only be passed whole to a \
              parameter that takes base64 or a handle. Call a tool that reads such data.",
+            size(blob.bytes.len()),
+            blob.mime,
+        ),
+        (HandleError::NotText, Some(StoredValue::Bytes(blob))) => write!(
+            text,
+            "{id} stands for {} of {}, which is not text. Call a tool that reads such data.",
             size(blob.bytes.len()),
             blob.mime,
         ),

@@ -1,52 +1,135 @@
-//! Finds the schemas that apply to a position in the arguments. Used for hints only; the check
-//! decides what is accepted.
+//! Slots: named values of a conversation, which one tool stores and another one receives. The model passes nothing.
+//!
+//! A slot is a value of the handle store under an id that its owner and its name determine, so that it has the limits,
+//! the lifetime and the durability of handles.
 
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use toolwright_core::Json;
-use toolwright_core::json::pointer::segments;
+use toolwright_core::json::Object;
+use toolwright_core::part::{Media, MediaSource};
 
-/// Maximum number of schemas for one position, which bounds nested unions.
-const MAX: usize = 64;
+use super::form::{self, Piece};
+use super::preview::{cut, shape};
+use super::{
+    HandleError, HandleId, HandleStore, HandleStoreError, Owner, RESOLVED_MAX, StoredValue,
+};
+use crate::output::{Blob, Content};
+use crate::settings::{SlotFill, ValueForm};
 
-/// Returns the schemas for the value at a JSON Pointer that are reached through properties, items,
-/// local references and unions.
-pub(super) fn at<'s>(root: &'s Json, pointer: &str) -> Vec<&'s Json> {
-    let mut here = expand(root, vec![root]);
-    for segment in segments(pointer) {
-        let below = here.iter().filter_map(|schema| step(schema, &segment)).collect();
-        here = expand(root, below);
+/// Maximum number of bytes of an argument in a reply.
+const ARGUMENT_MAX: usize = 500;
+
+/// Returns the id of a slot.
+fn id(owner: &Owner, slot: &str) -> HandleId {
+    let mut hasher = blake3::Hasher::new_derive_key("toolwright slot 1");
+    for text in [&*owner.tenant, &*owner.conversation, slot] {
+        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
     }
-    here
+    let mut bytes = [0; 16];
+    hasher.finalize_xof().fill(&mut bytes);
+    HandleId::from_random(u128::from_le_bytes(bytes))
 }
 
-/// Adds the schemas that these refer to or combine.
-pub(super) fn expand<'s>(root: &'s Json, mut schemas: Vec<&'s Json>) -> Vec<&'s Json> {
-    let mut next = 0;
-    while let Some(schema) = schemas.get(next).copied() {
-        next += 1;
-        let target = schema
-            .get("$ref")
-            .and_then(Json::as_str)
-            .and_then(|name| root.pointer(name.strip_prefix('#')?));
-        let unions = ["anyOf", "oneOf", "allOf"].into_iter();
-        let members = unions.filter_map(|keyword| schema.get(keyword)?.as_array()).flatten();
-        for found in target.into_iter().chain(members) {
-            if schemas.len() < MAX && !schemas.iter().any(|known| std::ptr::eq(*known, found)) {
-                schemas.push(found);
-            }
+/// Stores the output of a tool in a slot, in place of an earlier one, and returns the stored value.
+pub(crate) async fn put_in_slot(
+    slot: &str,
+    content: Vec<Content>,
+    owner: &Owner,
+    store: &dyn HandleStore,
+) -> Result<StoredValue, HandleStoreError> {
+    let value = value(content);
+    store.put_as(owner, id(owner, slot), value.clone()).await?;
+    Ok(value)
+}
+
+/// Whether a slot has a value.
+pub(crate) async fn has_slot(slot: &str, owner: &Owner, store: &dyn HandleStore) -> bool {
+    store.find(owner, id(owner, slot)).await.is_ok()
+}
+
+/// Returns the value of a slot for a hidden parameter.
+pub(crate) async fn find_slot(
+    fill: &SlotFill,
+    owner: &Owner,
+    store: &dyn HandleStore,
+) -> Result<Json, HandleError> {
+    let value = store.find(owner, id(owner, &fill.slot)).await?;
+    let piece = Piece::of(&value, "")?;
+    let form = match (fill.form, piece) {
+        (ValueForm::Json, Piece::Bytes(_)) => ValueForm::Base64,
+        (form, _) => form,
+    };
+    if form::weight(piece, form) > RESOLVED_MAX {
+        return Err(HandleError::TooLarge);
+    }
+    form::convert(piece, form)
+}
+
+/// Returns what the model reads in place of an output. `arguments` are those that it wrote.
+pub(crate) fn reply(template: Option<&str>, value: &StoredValue, arguments: &Object) -> String {
+    let Some(mut rest) = template else {
+        let shape = shape(value);
+        return format!("Done. The result is kept for other tools, which receive it: {shape}.");
+    };
+    let mut out = String::new();
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        rest = after;
+        let argument =
+            after.split_once('}').and_then(|(name, after)| Some((arguments.get(name)?, after)));
+        if let Some((value, after)) = argument {
+            let text = match value {
+                Json::String(text) => cut(text, ARGUMENT_MAX),
+                value => cut(&value.compact(), ARGUMENT_MAX),
+            };
+            out.push_str(&text);
+            rest = after;
+        } else {
+            out.push('{');
         }
     }
-    schemas
+    out + rest
 }
 
-/// Returns the schema of a member or an item.
-fn step<'s>(schema: &'s Json, segment: &str) -> Option<&'s Json> {
-    let member = schema.get("properties").and_then(|properties| properties.get(segment));
-    let item = || {
-        let index: usize = segment.parse().ok()?;
-        schema.get("prefixItems")?.as_array()?.get(index)
-    };
-    member
-        .or_else(item)
-        .or_else(|| schema.get("items").filter(|_| segment.parse::<usize>().is_ok()))
-        .or_else(|| schema.get("additionalProperties"))
+/// Returns an output as one value: its only piece, or an array of all pieces, in which bytes are base64.
+fn value(mut content: Vec<Content>) -> StoredValue {
+    match content.pop() {
+        Some(only) if content.is_empty() => single(only),
+        last => {
+            let pieces = content.into_iter().chain(last).map(content_json);
+            StoredValue::json(Json::Array(pieces.collect()))
+        }
+    }
+}
+
+/// Returns a piece of content as JSON, bytes as base64.
+pub(crate) fn content_json(piece: Content) -> Json {
+    match single(piece) {
+        StoredValue::Json(value) => Arc::unwrap_or_clone(value),
+        StoredValue::Bytes(blob) => Json::String(STANDARD.encode(&blob.bytes)),
+    }
+}
+
+fn single(piece: Content) -> StoredValue {
+    match piece {
+        Content::Text(text) => StoredValue::json(text),
+        Content::Json(value) | Content::Data { value, .. } => StoredValue::json(value),
+        Content::Bytes(blob) => StoredValue::Bytes(blob),
+        Content::Media(media) => stored_media(media),
+    }
+}
+
+/// Returns media as a value: bytes, or a string if they are text, a reference or invalid base64.
+pub(crate) fn stored_media(media: Media) -> StoredValue {
+    match media.source {
+        MediaSource::Base64(data) => match Blob::from_base64(media.mime, &data) {
+            Some(blob) => StoredValue::Bytes(blob),
+            None => StoredValue::json(data),
+        },
+        MediaSource::Text(text) | MediaSource::Url(text) => StoredValue::json(text),
+        MediaSource::File(_, id) => StoredValue::json(id),
+    }
 }

@@ -57,9 +57,9 @@ impl SqliteHandles {
     async fn insert(
         &self,
         owner: &Owner,
+        id: HandleId,
         value: StoredValue,
-    ) -> Result<HandleId, HandleStoreError> {
-        let id = HandleId::random()?;
+    ) -> Result<(), HandleStoreError> {
         let name = name(owner, id);
         let limits = expiring::Limits {
             lifetime: self.limits.lifetime,
@@ -82,7 +82,7 @@ impl SqliteHandles {
         self.store.put(&scope(owner, ISSUED), entry, issued, drop);
         let entry = Entry { name, aliases: Vec::new(), value };
         match self.store.commit(&scope(owner, VALUE), entry, limits).await {
-            Ok(Outcome::Stored) => Ok(id),
+            Ok(Outcome::Stored) => Ok(()),
             Ok(Outcome::TooLarge) => Err(HandleStoreError::Full),
             Err(error) => {
                 self.report(&error);
@@ -97,7 +97,7 @@ impl SqliteHandles {
             self.report(&error);
             HandleError::Unavailable
         };
-        match self.store.peek(&scope(owner, VALUE), &name).await.map_err(unavailable)? {
+        match self.store.get(&scope(owner, VALUE), &name).await.map_err(unavailable)? {
             Some(value) => decode(value).await,
             None => match self.store.peek(&scope(owner, ISSUED), &name).await {
                 Ok(Some(_)) => Err(HandleError::Expired),
@@ -115,12 +115,13 @@ impl SqliteHandles {
 }
 
 impl HandleStore for SqliteHandles {
-    fn put<'a>(
+    fn put_as<'a>(
         &'a self,
         owner: &'a Owner,
+        id: HandleId,
         value: StoredValue,
-    ) -> HandleFuture<'a, Result<HandleId, HandleStoreError>> {
-        Box::pin(self.insert(owner, value))
+    ) -> HandleFuture<'a, Result<(), HandleStoreError>> {
+        Box::pin(self.insert(owner, id, value))
     }
 
     fn find<'a>(

@@ -75,6 +75,7 @@ fn hidden(settings: &Settings) -> Object {
             Fill::Secret(_) => object! {"from": "secret"},
             Fill::Caller => object! {"from": "caller"},
             Fill::Tenant => object! {"from": "tenant"},
+            Fill::Slot(fill) => object! {"slot": fill.slot.as_str()},
         };
         hidden.insert(name.clone(), source);
     }

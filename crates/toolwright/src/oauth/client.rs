@@ -1,6 +1,7 @@
 //! A client of one authorization server: logs a user in, and requests tokens.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use base64::Engine;
@@ -14,7 +15,7 @@ use super::error::{OAuthError, hint};
 use super::metadata::ServerMetadata;
 use super::pkce;
 use super::request::{self, Requester};
-use super::token::{Token, TokenAnswer};
+use super::token::{ClientRecord, Token, TokenAnswer};
 use crate::secret::SecretString;
 use crate::transport::{HttpClient, sensitive};
 
@@ -34,6 +35,17 @@ pub enum ClientAuthentication {
 }
 
 impl ClientAuthentication {
+    /// How a client with a secret authenticates at a server: in the header, unless the server knows only the body.
+    pub fn with_secret(secret: SecretString, server: &ServerMetadata) -> ClientAuthentication {
+        let methods = &server.token_endpoint_auth_methods_supported;
+        let has = |method: &str| methods.iter().any(|own| own == method);
+        if has("client_secret_post") && !has("client_secret_basic") {
+            ClientAuthentication::Post(secret)
+        } else {
+            ClientAuthentication::Basic(secret)
+        }
+    }
+
     fn secret(&self) -> Option<&SecretString> {
         match self {
             ClientAuthentication::None => None,
@@ -53,6 +65,8 @@ pub struct OAuthClient {
     authentication: ClientAuthentication,
     scopes: Vec<String>,
     resource: Option<String>,
+    /// Whether its tokens are stored with it
+    is_stored: bool,
 }
 
 /// A login that the user has been sent to.
@@ -80,6 +94,45 @@ impl OAuthClient {
             authentication: ClientAuthentication::None,
             scopes: Vec::new(),
             resource: None,
+            is_stored: false,
+        }
+    }
+
+    /// Returns the client that a stored token was issued to, if it was [stored with it](Self::stored_with_tokens).
+    pub fn of_token(http: &HttpClient, token: &Token) -> Option<OAuthClient> {
+        let record = token.client.as_deref()?;
+        let server = ServerMetadata::new(&record.issuer, &record.token_endpoint);
+        let secret = record.secret.clone();
+        let authentication = match (secret, record.is_secret_in_body) {
+            (None, _) => ClientAuthentication::None,
+            (Some(secret), false) => ClientAuthentication::Basic(secret),
+            (Some(secret), true) => ClientAuthentication::Post(secret),
+        };
+        let mut client = OAuthClient::new(http, server, &record.id)
+            .with_authentication(authentication)
+            .with_scopes(record.scopes.clone())
+            .stored_with_tokens();
+        client.resource.clone_from(&record.resource);
+        Some(client)
+    }
+
+    /// Stores the client with its tokens, for [`OAuthClient::of_token`]: for a client that is known only from its
+    /// registration at a login.
+    #[must_use]
+    pub fn stored_with_tokens(mut self) -> OAuthClient {
+        self.is_stored = true;
+        self
+    }
+
+    fn record(&self) -> ClientRecord {
+        ClientRecord {
+            issuer: self.server.issuer.clone(),
+            token_endpoint: self.server.token_endpoint.clone(),
+            id: self.id.clone(),
+            secret: self.authentication.secret().cloned(),
+            is_secret_in_body: matches!(self.authentication, ClientAuthentication::Post(_)),
+            scopes: self.scopes.clone(),
+            resource: self.resource.clone(),
         }
     }
 
@@ -87,6 +140,17 @@ impl OAuthClient {
     #[must_use]
     pub fn with_authentication(mut self, authentication: ClientAuthentication) -> OAuthClient {
         self.authentication = authentication;
+        self
+    }
+
+    /// Replaces its secret, and keeps how it authenticates.
+    #[must_use]
+    pub(crate) fn with_secret(mut self, secret: Option<SecretString>) -> OAuthClient {
+        self.authentication = match (secret, &self.authentication) {
+            (None, _) => ClientAuthentication::None,
+            (Some(secret), ClientAuthentication::Post(_)) => ClientAuthentication::Post(secret),
+            (Some(secret), _) => ClientAuthentication::Basic(secret),
+        };
         self
     }
 
@@ -117,6 +181,16 @@ impl OAuthClient {
     /// The issuer.
     pub fn issuer(&self) -> &str {
         &self.server.issuer
+    }
+
+    /// The id of the client.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The scopes that it asks for.
+    pub fn scopes(&self) -> &[String] {
+        &self.scopes
     }
 
     /// Starts a login by the authorization code grant with PKCE. The user opens its URL, and the server sends the
@@ -236,9 +310,11 @@ impl OAuthClient {
         let content_type = "application/x-www-form-urlencoded";
         let answer: TokenAnswer =
             self.requester.post(url, content_type, authorization, body, &secrets).await?;
-        answer
+        let mut token = answer
             .into_token(earlier, SystemTime::now())
-            .map_err(|why| OAuthError::InvalidAnswer { url: url.clone(), why })
+            .map_err(|why| OAuthError::InvalidAnswer { url: url.clone(), why })?;
+        token.client = self.is_stored.then(|| Arc::new(self.record()));
+        Ok(token)
     }
 
     /// The body of a token request, and its header `authorization`.

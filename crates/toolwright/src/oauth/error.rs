@@ -97,6 +97,16 @@ impl OAuthError {
         }
     }
 
+    /// Whether only a login of the user helps.
+    pub fn needs_login(&self) -> bool {
+        matches!(self, OAuthError::LoginRequired { .. }) || self.is_invalid_grant()
+    }
+
+    /// Whether there is nothing at a URL.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self, OAuthError::Refused { code, .. } if code.starts_with("status 4"))
+    }
+
     /// Whether the server refused a code or a refresh token as such.
     pub(super) fn is_invalid_grant(&self) -> bool {
         matches!(self, OAuthError::Refused { code, .. } if code == "invalid_grant")

@@ -29,7 +29,12 @@ pub struct LoopbackListener {
 impl LoopbackListener {
     /// Listens on a free port.
     pub async fn bind() -> io::Result<LoopbackListener> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        LoopbackListener::bind_port(0).await
+    }
+
+    /// Listens on a port, for clients whose redirect URI is registered with it.
+    pub async fn bind_port(port: u16) -> io::Result<LoopbackListener> {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await?;
         let port = listener.local_addr()?.port();
         Ok(LoopbackListener { listener, port })
     }
@@ -42,7 +47,7 @@ impl LoopbackListener {
     /// Waits for the browser, and returns the query of the redirect. Other requests, and redirects of other
     /// logins, are answered and ignored.
     pub async fn wait(
-        self,
+        &self,
         login: &PendingLogin,
         deadline: Duration,
     ) -> Result<String, OAuthError> {

@@ -3,6 +3,7 @@
 use http::Uri;
 use serde::Deserialize;
 
+use super::challenge::Challenge;
 use super::error::OAuthError;
 use super::request::{self, Requester};
 use crate::transport::HttpClient;
@@ -27,6 +28,12 @@ pub struct ServerMetadata {
     /// How clients authenticate at the token endpoint
     #[serde(default)]
     pub token_endpoint_auth_methods_supported: Vec<String>,
+    /// The scopes that it knows
+    #[serde(default)]
+    pub scopes_supported: Vec<String>,
+    /// Whether the id of a client may be the URL of its metadata
+    #[serde(default)]
+    pub client_id_metadata_document_supported: bool,
     /// Whether `iss` is in every authorization response (RFC 9207)
     #[serde(default)]
     pub authorization_response_iss_parameter_supported: bool,
@@ -56,6 +63,8 @@ impl ServerMetadata {
             registration_endpoint: None,
             code_challenge_methods_supported: vec!["S256".to_owned()],
             token_endpoint_auth_methods_supported: Vec::new(),
+            scopes_supported: Vec::new(),
+            client_id_metadata_document_supported: false,
             authorization_response_iss_parameter_supported: false,
         }
     }
@@ -71,6 +80,13 @@ impl ServerMetadata {
     #[must_use]
     pub fn with_s256(mut self) -> ServerMetadata {
         self.code_challenge_methods_supported = vec!["S256".to_owned()];
+        self
+    }
+
+    /// Sets where clients are registered.
+    #[must_use]
+    pub fn with_registration_endpoint(mut self, url: impl Into<String>) -> ServerMetadata {
+        self.registration_endpoint = Some(url.into());
         self
     }
 
@@ -104,11 +120,22 @@ impl ResourceMetadata {
         resource: &str,
         www_authenticate: Option<&str>,
     ) -> Result<ResourceMetadata, OAuthError> {
+        let challenge = www_authenticate.map(Challenge::parse).unwrap_or_default();
+        let named = challenge.resource_metadata.as_deref();
+        ResourceMetadata::discover_at(http, resource, named).await
+    }
+
+    /// Gets the metadata of a resource from a URL, or from the well-known one.
+    pub(crate) async fn discover_at(
+        http: &HttpClient,
+        resource: &str,
+        named: Option<&str>,
+    ) -> Result<ResourceMetadata, OAuthError> {
         let requester = Requester::new(http);
         let url = parse(resource)?;
         let path = url.path().trim_end_matches('/');
         let mut places = vec![well_known(&url, "oauth-protected-resource", path)];
-        if let Some(named) = www_authenticate.and_then(resource_metadata_url) {
+        if let Some(named) = named {
             places = vec![parse(named)?];
         } else if !path.is_empty() {
             places.push(well_known(&url, "oauth-protected-resource", ""));
@@ -122,7 +149,7 @@ impl ResourceMetadata {
     }
 }
 
-/// The first document that is found. A place without one is skipped.
+/// The first document that is found. A place without one, or with a web page in its place, is skipped.
 async fn first<T: serde::de::DeserializeOwned>(
     requester: &Requester,
     places: &[Uri],
@@ -130,22 +157,13 @@ async fn first<T: serde::de::DeserializeOwned>(
     let mut result = Err(OAuthError::Interrupted);
     for place in places {
         result = requester.get(place).await;
-        let is_absent = |code: &str| code.starts_with("status 4");
         match &result {
-            Err(OAuthError::Refused { code, .. }) if is_absent(code) => {}
+            Err(error)
+                if error.is_absent() || matches!(error, OAuthError::InvalidAnswer { .. }) => {}
             _ => break,
         }
     }
     result
-}
-
-/// The `resource_metadata` parameter of a challenge.
-fn resource_metadata_url(challenge: &str) -> Option<&str> {
-    let (_, after) = challenge.split_once("resource_metadata=")?;
-    match after.strip_prefix('"') {
-        Some(quoted) => quoted.split('"').next(),
-        None => after.split([',', ' ']).next(),
-    }
 }
 
 /// Whether a URL is that of a resource, or below it.
@@ -186,17 +204,6 @@ mod tests {
         );
         assert!(parse("http://auth.test").is_err());
         assert!(parse("http://127.0.0.1:1").is_ok());
-    }
-
-    #[test]
-    fn a_challenge_names_the_metadata() {
-        for (challenge, wanted) in [
-            (r#"Bearer resource_metadata="https://a.test/x", error="y""#, Some("https://a.test/x")),
-            ("Bearer error=x, resource_metadata=https://a.test/x", Some("https://a.test/x")),
-            ("Bearer realm=\"x\"", None),
-        ] {
-            assert_eq!(resource_metadata_url(challenge), wanted);
-        }
     }
 
     #[test]

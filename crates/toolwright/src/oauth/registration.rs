@@ -17,6 +17,7 @@ struct RegistrationRequest<'a> {
     grant_types: [&'static str; 2],
     response_types: [&'static str; 1],
     token_endpoint_auth_method: &'static str,
+    application_type: &'static str,
 }
 
 #[derive(Deserialize)]
@@ -28,7 +29,8 @@ struct RegistrationAnswer {
     token_endpoint_auth_method: Option<String>,
 }
 
-/// Registers a public client for logins of users. The server may give it a secret.
+/// Registers a client on the user's machine for logins of users: a public one, or one with a secret if the server
+/// wants or gives one.
 pub async fn register(
     http: &HttpClient,
     server: ServerMetadata,
@@ -44,7 +46,8 @@ pub async fn register(
         redirect_uris,
         grant_types: ["authorization_code", "refresh_token"],
         response_types: ["code"],
-        token_endpoint_auth_method: "none",
+        token_endpoint_auth_method: method(&server),
+        application_type: "native",
     };
     // Strings can always be written.
     let body = Bytes::from(serde_json::to_vec(&document).unwrap_or_default());
@@ -54,8 +57,17 @@ pub async fn register(
     let authentication = match (answer.client_secret, answer.token_endpoint_auth_method.as_deref())
     {
         (Some(secret), Some("client_secret_post")) => ClientAuthentication::Post(secret),
-        (Some(secret), None | Some("client_secret_basic")) => ClientAuthentication::Basic(secret),
+        (Some(secret), None) => ClientAuthentication::with_secret(secret, &server),
+        (Some(secret), Some("client_secret_basic")) => ClientAuthentication::Basic(secret),
         _ => ClientAuthentication::None,
     };
     Ok(OAuthClient::new(http, server, answer.client_id).with_authentication(authentication))
+}
+
+/// How a client authenticates that has no secret yet.
+fn method(server: &ServerMetadata) -> &'static str {
+    let supported = &server.token_endpoint_auth_methods_supported;
+    let methods = ["none", "client_secret_basic", "client_secret_post"];
+    let mut known = methods.into_iter().filter(|method| supported.iter().any(|own| own == method));
+    known.next().unwrap_or("none")
 }

@@ -299,6 +299,7 @@ mod tests {
             obtained: now - Duration::from_hours(1),
             expires: now + left,
             scope: None,
+            client: None,
         }
     }
 

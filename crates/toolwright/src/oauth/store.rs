@@ -15,7 +15,8 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundK
 use zeroize::Zeroizing;
 
 use super::token::Token;
-use crate::key_file::{self, KEY_BYTES, KeyFileError, create_private, create_private_folder};
+use crate::key_file::{self, KEY_BYTES, KeyFileError};
+use crate::private_file;
 use crate::secret::Secret;
 
 /// The first byte of a file: its format.
@@ -139,8 +140,16 @@ impl EncryptedTokens {
         key: TokenKey,
     ) -> Result<EncryptedTokens, TokenStoreError> {
         let path = folder.into();
-        create_private_folder(&path).map_err(|error| failed(&path, &error))?;
+        private_file::create_folder(&path).map_err(|error| failed(&path, &error))?;
         Ok(EncryptedTokens(Arc::new(Folder { path, key })))
+    }
+
+    /// Opens a folder that has its key in it, or creates both for their owner alone.
+    pub fn open_with_key(folder: impl Into<PathBuf>) -> Result<EncryptedTokens, TokenStoreError> {
+        let path = folder.into();
+        private_file::create_folder(&path).map_err(|error| failed(&path, &error))?;
+        let key = TokenKey::open(path.join("key"))?;
+        EncryptedTokens::open(path, key)
     }
 
     /// Runs a function on a thread that may block.
@@ -226,7 +235,7 @@ impl Folder {
         let cipher = self.cipher().ok_or_else(random)?;
         cipher.seal_in_place_append_tag(used, aad, &mut *bytes).map_err(|_| random())?;
         let temporary = path.with_extension(BASE64_URL_SAFE_NO_PAD.encode(nonce));
-        let written = create_private(&temporary).and_then(|mut file| {
+        let written = private_file::create(&temporary).and_then(|mut file| {
             file.write_all(&[FORMAT])?;
             file.write_all(&nonce)?;
             file.write_all(&bytes)?;

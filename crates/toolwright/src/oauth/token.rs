@@ -1,6 +1,7 @@
 //! Tokens, and the answers of a token endpoint.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,35 @@ pub struct Token {
     pub(super) obtained: SystemTime,
     pub(super) expires: SystemTime,
     pub(super) scope: Option<String>,
+    /// The client that it was issued to, if it is stored with it
+    pub(super) client: Option<Arc<ClientRecord>>,
+}
+
+/// The client of a token, as far as a refresh needs it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct ClientRecord<T = SecretString> {
+    pub(super) issuer: String,
+    pub(super) token_endpoint: String,
+    pub(super) id: String,
+    pub(super) secret: Option<T>,
+    pub(super) is_secret_in_body: bool,
+    pub(super) scopes: Vec<String>,
+    pub(super) resource: Option<String>,
+}
+
+impl ClientRecord {
+    /// The form that serializes its secret.
+    fn exposed(&self) -> ClientRecord<&str> {
+        ClientRecord {
+            issuer: self.issuer.clone(),
+            token_endpoint: self.token_endpoint.clone(),
+            id: self.id.clone(),
+            secret: self.secret.as_ref().map(|secret| secret.expose().as_str()),
+            is_secret_in_body: self.is_secret_in_body,
+            scopes: self.scopes.clone(),
+            resource: self.resource.clone(),
+        }
+    }
 }
 
 /// The successful answer of a token endpoint (RFC 6749 §5.1).
@@ -65,6 +95,7 @@ impl TokenAnswer {
             obtained: now,
             expires: now + lifetime,
             scope: self.scope,
+            client: None,
         })
     }
 }
@@ -115,6 +146,7 @@ impl Token {
             obtained: seconds(self.obtained),
             expires: seconds(self.expires),
             scope: self.scope.clone(),
+            client: self.client.as_deref().map(ClientRecord::exposed),
         };
         // Strings and numbers can always be written.
         Zeroizing::new(serde_json::to_vec(&stored).unwrap_or_default())
@@ -130,6 +162,7 @@ impl Token {
             obtained: time(stored.obtained)?,
             expires: time(stored.expires)?,
             scope: stored.scope,
+            client: stored.client.map(Arc::new),
         })
     }
 }
@@ -141,6 +174,8 @@ struct StoredToken<T> {
     obtained: u64,
     expires: u64,
     scope: Option<String>,
+    #[serde(default = "Option::default")]
+    client: Option<ClientRecord<T>>,
 }
 
 fn seconds(time: SystemTime) -> u64 {

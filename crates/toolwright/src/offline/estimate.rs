@@ -4,8 +4,9 @@
 use toolwright_core::part::Body;
 use toolwright_core::{Message, Part, Request, Response, Usage};
 
-/// Estimates the usage of a response.
-pub(super) fn usage(request: &Request, response: &Response) -> Usage {
+/// Estimates the usage of a response without a tokenizer: one token for four ASCII characters, one for every other
+/// character. Media do not count.
+pub fn usage(request: &Request, response: &Response) -> Usage {
     let messages = request.instructions.iter().chain(&request.messages);
     let mut input: u64 = messages.map(message).sum();
     for tool in &request.tools {

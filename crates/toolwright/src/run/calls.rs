@@ -16,6 +16,9 @@ use crate::call::{Answer, Approval, CallStatus, Completeness};
 use crate::session::Session;
 use crate::toolbox::Toolbox;
 
+/// The position of a call in its turn, the question about it, and the answer.
+type AnsweredCall = (usize, Approval, Answer);
+
 impl Run {
     /// Starts the calls that are open and those that a person has answered.
     pub(super) fn make_calls(&mut self) -> Result<bool, RunError> {
@@ -90,10 +93,14 @@ async fn make(
 ) -> Vec<(usize, CallStatus)> {
     let mut work: Vec<Boxed<Vec<(usize, CallStatus)>>> = Vec::new();
     let mut open: Vec<(Completeness, Vec<usize>, Vec<Call>)> = Vec::new();
-    let mut answered: BTreeMap<Arc<str>, Vec<(usize, Approval, Answer)>> = BTreeMap::new();
+    let mut answered: BTreeMap<Option<Arc<str>>, Vec<AnsweredCall>> = BTreeMap::new();
     for (at, Slot { call, completeness, stage }) in slots {
         if let Stage::Answered(approval, answer) = stage {
-            answered.entry(approval.key.clone()).or_default().push((at, approval, answer));
+            // Equal calls share a key, so they run one after another, and the second gets the result
+            // of the first. So do all calls of tools that use slots, in the order of the model.
+            let uses_slots = toolbox.uses_slots(&call.name).await;
+            let group = (!uses_slots).then(|| approval.key.clone());
+            answered.entry(group).or_default().push((at, approval, answer));
             continue;
         }
         match open.iter_mut().find(|batch| batch.0 == completeness) {
@@ -104,13 +111,11 @@ async fn make(
             None => open.push((completeness, vec![at], vec![call])),
         }
     }
-    // Equal calls share a key, so they run one after another, and the second gets the result of the
-    // first.
-    for equal in answered.into_values() {
+    for group in answered.into_values() {
         let (toolbox, session) = (toolbox.clone(), session.clone());
         work.push(Box::pin(async move {
-            let mut called = Vec::with_capacity(equal.len());
-            for (at, approval, answer) in equal {
+            let mut called = Vec::with_capacity(group.len());
+            for (at, approval, answer) in group {
                 called.push((at, toolbox.answer(&session, &approval, answer).await));
             }
             called

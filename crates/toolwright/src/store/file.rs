@@ -1,7 +1,7 @@
 //! Opens SQLite files: creates a file that only its owner may read, checks its format before
 //! changing it, and migrates it to the newest version.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::StoreError;
+
+use crate::private_file;
 
 /// How long to wait for another process.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -96,11 +98,7 @@ pub(crate) fn reopen(path: &Path, kind: &Kind) -> Result<Connection, StoreError>
 /// same permissions.
 fn create(path: &Path) -> io::Result<()> {
     let _guard = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
+    match private_file::create(path) {
         Ok(file) => file.sync_all()?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         Err(error) => return Err(error),

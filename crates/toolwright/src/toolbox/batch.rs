@@ -1,7 +1,8 @@
 //! Runs the calls of one turn concurrently and returns their results in order.
 //!
-//! Equal calls run once. Calls that share a context value, of which one writes it, run one after another
-//! in the order in which the model wrote them.
+//! Equal calls run once. Calls that share a context value or a slot, of which one writes it, run one after another
+//! in the order in which the model wrote them. A call that shares a slot with an earlier one that waits for approval is
+//! refused.
 
 mod order;
 
@@ -59,6 +60,7 @@ pub(crate) async fn call_all(
         }
         unique.push((index, prepared));
     }
+    order::refuse_before_approval(&mut unique);
     let turns = order::turns(&unique);
     let running = unique.into_iter().zip(turns).map(|((index, prepared), turn)| async move {
         let _ended = turn.wait().await;

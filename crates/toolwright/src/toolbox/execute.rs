@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::concurrency;
@@ -25,6 +25,7 @@ pub(crate) async fn execute(job: Job) -> Execution {
         return Execution::refused(concurrency::too_late(scope));
     }
     let (tool, deadline, cancel) = (scope.tool.clone(), scope.deadline, scope.cancel.clone());
+    let pauses = scope.pauses.clone();
     let settings = job.item.handler.settings();
     let (effect, limit) = (settings.effect, settings.deadline);
     let blocking = job.item.handler.is_blocking();
@@ -43,7 +44,7 @@ pub(crate) async fn execute(job: Job) -> Execution {
             ended.unwrap_or_else(|_| Execution::failed(panicked(&tool, effect), active.attempts()))
         }
         () = cancel.cancelled() => Execution::failed(cancelled_midway(&tool, effect), active.attempts()),
-        () = sleep_until(deadline) => Execution::failed(timed_out(&tool, limit, effect), active.attempts()),
+        () = pauses.reached(deadline) => Execution::failed(timed_out(&tool, limit, effect), active.attempts()),
     }
 }
 

@@ -11,7 +11,7 @@ use super::cache::Cache;
 use super::concurrency::Limit;
 use crate::handle;
 use crate::handler::{Handler, ToolDigest};
-use crate::settings::Effect;
+use crate::settings::{Effect, Fill, Settings};
 
 /// A tool of a toolbox.
 #[derive(Clone)]
@@ -20,9 +20,9 @@ pub(crate) struct Item {
     pub(crate) handler: Handler,
     pub(crate) digest: ToolDigest,
     /// The definition for the model
-    pub(crate) definition: Tool,
+    pub(crate) definition: Arc<Tool>,
     /// The definition for the model if arguments may be handles
-    pub(crate) definition_with_handles: Tool,
+    pub(crate) definition_with_handles: Arc<Tool>,
     pub(crate) parameters: Arc<Parameters>,
     /// The cache, for a tool without effects that has one
     pub(crate) cache: Option<Arc<Cache>>,
@@ -64,7 +64,8 @@ impl Item {
         let settings = handler.settings();
         let parameters = Arc::new(Parameters::compile(handler.tool(), &settings.hidden)?);
         let cache = match (settings.cache, settings.effect) {
-            (Some(lifetime), Effect::None) => Some(Cache::new(lifetime)),
+            // A result for the value of a slot is not one for another value.
+            (Some(lifetime), Effect::None) if !reads_slots(settings) => Some(Cache::new(lifetime)),
             _ => None,
         };
         let limit = settings.concurrency.map_or_else(Limit::default, Limit::new);
@@ -73,21 +74,28 @@ impl Item {
         if let ToolKind::Function(Some(schema)) = &mut definition.kind {
             *schema = parameters.check().schema().clone();
         }
-        let mut definition_with_handles = definition.clone();
-        if let ToolKind::Function(Some(schema)) = &mut definition_with_handles.kind {
-            *schema = handle::admit(schema);
+        if settings.slot.is_some() {
+            // The model reads a reply, which the schema does not describe.
+            definition.output = None;
         }
+        let definition_with_handles = Arc::new(handle::admit_in(&definition));
         let digest = handler.digest();
         Ok(Item {
             name,
             handler,
             digest,
-            definition,
+            definition: Arc::new(definition),
             definition_with_handles,
             parameters,
             cache,
             limit,
         })
+    }
+
+    /// Whether calls read or write slots of the conversation.
+    pub(crate) fn uses_slots(&self) -> bool {
+        let settings = self.handler.settings();
+        settings.slot.is_some() || reads_slots(settings)
     }
 
     /// The same tool with another function, such as one with a new connection; none if the tool has changed.
@@ -98,4 +106,8 @@ impl Item {
             && (own.cache, own.concurrency) == (new.cache, new.concurrency);
         is_same.then(|| Item { handler: handler.clone(), ..self.clone() })
     }
+}
+
+fn reads_slots(settings: &Settings) -> bool {
+    settings.fills.iter().any(|(_, fill)| matches!(fill, Fill::Slot(_)))
 }

@@ -28,6 +28,8 @@ pub(crate) struct Job {
     pub(crate) scope: Scope,
     pub(crate) unversioned_key: blake3::Hash,
     pub(crate) arguments: Object,
+    /// The arguments as the model wrote them, if the output goes to a slot
+    pub(crate) written: Object,
     pub(crate) journal: SharedJournal,
     pub(crate) handles: Option<Arc<dyn HandleStore>>,
     pub(crate) flight: Option<Flight>,
@@ -203,8 +205,13 @@ impl Job {
                 }
                 let owner = self.scope.session.owner();
                 let store = self.handles.as_deref();
-                let content = outcome::success(handler, output.content, &owner, store).await;
-                return Execution::succeeded(ResultSource::Executed, content, output.host);
+                let content = output.content;
+                match outcome::success(handler, content, &self.written, &owner, store).await {
+                    Ok(content) => {
+                        return Execution::succeeded(ResultSource::Executed, content, output.host);
+                    }
+                    Err(error) => error,
+                }
             }
             Err(Failure::Failed(error)) => retry::failed(handler, &error),
             Err(Failure::Panicked) => panicked(&self.scope.tool, handler.settings().effect),

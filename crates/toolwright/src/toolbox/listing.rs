@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use toolwright_core::Tool;
+
 use super::item::Item;
 use super::source::{SourceReport, ToolSource};
 use super::sources::{ListedTool, Sources};
-use super::{Toolbox, lookup};
+use super::{Allowed, Toolbox, lookup};
 use crate::error::CallError;
 use crate::session::Caller;
 
@@ -33,7 +35,7 @@ impl Toolbox {
     /// affects no other source; see [`source_reports`](Toolbox::source_reports).
     pub async fn refresh(&self) {
         if let Some(sources) = &self.parts.sources {
-            sources.refresh(None).await;
+            sources.refresh().await;
         }
     }
 
@@ -44,6 +46,43 @@ impl Toolbox {
             Some(sources) => sources.follow().await,
             None => std::future::pending().await,
         }
+    }
+
+    /// The names of the tools that a source lists, as far as they are in this toolbox.
+    pub fn names_of_source(&self, source: &str) -> Vec<Arc<str>> {
+        let mut names = Vec::new();
+        if let Some(sources) = &self.parts.sources {
+            let index = sources.position(source);
+            self.each_listed(|listed| {
+                if Some(listed.source()) == index {
+                    names.push(listed.name.clone());
+                }
+            });
+        }
+        names
+    }
+
+    /// Whether a tool is one that a source lists.
+    pub fn is_of_source(&self, name: &str, source: &str) -> bool {
+        self.parts.sources.as_ref().is_some_and(|sources| {
+            let snapshot = sources.snapshot();
+            let listed = snapshot.get(name);
+            listed.is_some_and(|listed| sources.position(source) == Some(listed.source()))
+        })
+    }
+
+    /// Observes changes of the tools that the sources list. There is none without sources.
+    pub fn source_changes(&self) -> Option<tokio::sync::watch::Receiver<()>> {
+        self.parts.sources.as_ref().map(|sources| sources.changes())
+    }
+
+    /// The definition of a tool for a model, if there is a tool of this name or a source lists one.
+    pub fn definition_of(&self, name: &str) -> Option<Arc<Tool>> {
+        if let Some(item) = self.item(name) {
+            return Some(item.definition.clone());
+        }
+        let sources = self.parts.sources.as_ref().filter(|_| self.allows(name))?;
+        sources.snapshot().get(name).map(|listed| listed.tool.clone())
     }
 
     /// The state of each source: the number of its tools, and its problems.
@@ -60,9 +99,18 @@ impl Toolbox {
         }
     }
 
+    /// Whether calls of a tool read or write slots of the conversation.
+    pub(crate) async fn uses_slots(&self, name: &str) -> bool {
+        self.find(name).await.is_ok_and(|item| item.is_some_and(|item| item.uses_slots()))
+    }
+
     /// Whether a tool of a source may be used.
     pub(super) fn allows(&self, name: &str) -> bool {
-        self.parts.allowed.as_ref().is_none_or(|allowed| allowed.contains(name))
+        match &self.parts.allowed {
+            None => true,
+            Some(Allowed::Names(names)) => names.contains(name),
+            Some(Allowed::Rule(rule)) => rule(name),
+        }
     }
 
     /// Visits the tools that sources list, in order.
@@ -71,7 +119,10 @@ impl Toolbox {
         let snapshot = sources.snapshot();
         match &self.parts.allowed {
             None => snapshot.tools.iter().for_each(visit),
-            Some(allowed) => {
+            Some(Allowed::Rule(rule)) => {
+                snapshot.tools.iter().filter(|listed| rule(&listed.name)).for_each(visit);
+            }
+            Some(Allowed::Names(allowed)) => {
                 let mut places: Vec<usize> =
                     allowed.iter().filter_map(|name| snapshot.position(name)).collect();
                 places.sort_unstable();

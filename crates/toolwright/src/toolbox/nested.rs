@@ -24,7 +24,7 @@ use crate::call::key::{self, CallPosition};
 use crate::call::{CallResult, CallStatus, Completeness, canonical};
 use crate::context::Context;
 use crate::error::{CallError, CallErrorKind};
-use crate::session::{Scope, Session};
+use crate::session::{Pauses, Scope, Session};
 
 /// Maximum number of calls within each other, the outermost included.
 const MAX_DEPTH: usize = 8;
@@ -47,6 +47,7 @@ pub(crate) struct ActiveCall {
 pub(crate) struct Outer {
     pub(crate) call_id: Arc<str>,
     pub(crate) deadline: Instant,
+    pub(crate) pauses: Pauses,
     call: Arc<ActiveCall>,
 }
 
@@ -214,6 +215,7 @@ impl Scope {
         prepared.state.outer = Some(Outer {
             call_id: self.call_id.clone(),
             deadline: self.deadline,
+            pauses: self.pauses.clone(),
             call: active.clone(),
         });
         if let Ok(runnable) = &prepared.runnable {

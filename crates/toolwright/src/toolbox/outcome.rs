@@ -1,28 +1,48 @@
 //! The content that the model sees: within the budget of the tool, with the rest behind handles, and in
 //! the envelope of the tool.
 
+use toolwright_core::json::Object;
 use toolwright_core::part::{Body, Part};
 use toolwright_core::{Json, object};
 
-use crate::error::CallError;
-use crate::handle::{CompleteOutput, HandleStore, Owner, Piece, Root, budget_complete};
+use crate::error::{CallError, CallErrorKind};
+use crate::handle::{self, CompleteOutput, HandleStore, Owner, Piece, Root, budget_complete};
 use crate::handler::Handler;
 use crate::output::Content;
 use crate::settings::Envelope;
 
-/// The content of a call that succeeded, and where the complete output is.
+/// The content of a call that succeeded, and where the complete output is. `written` are the arguments for the reply of
+/// a tool that stores its output in a slot.
 pub(crate) async fn success(
     handler: &Handler,
     content: Vec<Content>,
+    written: &Object,
     owner: &Owner,
     store: Option<&dyn HandleStore>,
-) -> (Vec<Part>, CompleteOutput) {
+) -> Result<(Vec<Part>, CompleteOutput), CallError> {
     let settings = handler.settings();
-    let (parts, complete) = budget_complete(content, settings.budget, owner, store).await;
-    match settings.envelope {
+    let (parts, complete) = match (&settings.slot, store) {
+        (Some(slot), Some(store)) => {
+            let value = handle::put_in_slot(&slot.slot, content, owner, store).await;
+            let value = value.map_err(|_| not_stored(&handler.tool().name))?;
+            let reply = handle::reply(slot.reply.as_deref(), &value, written);
+            let piece = Piece { root: Root::Value(value, None), pointer: String::new() };
+            (vec![Part::text(reply)], CompleteOutput::Pieces([piece].into()))
+        }
+        _ => budget_complete(content, settings.budget, owner, store).await,
+    };
+    Ok(match settings.envelope {
         Some(envelope) => enclose(envelope, &handler.tool().name, parts, &complete),
         None => (parts, complete),
-    }
+    })
+}
+
+/// The error of a tool whose output does not fit into the store.
+fn not_stored(tool: &str) -> CallError {
+    let text = format!(
+        "{tool} ran, but its result is too large to be kept for other tools, or the store failed. Ask for less."
+    );
+    CallError::new(CallErrorKind::Failed, text)
 }
 
 /// Puts text and JSON into an envelope, before the media.

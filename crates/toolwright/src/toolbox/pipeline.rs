@@ -22,7 +22,7 @@ use crate::call::{Approval, CallResult, CallStatus, Completeness, Verdict, appro
 use crate::error::{CallError, CallErrorKind};
 use crate::handler::Handler;
 use crate::ledger::{Ledger, ResultSource};
-use crate::session::{Scope, Session};
+use crate::session::{Pauses, Scope, Session};
 
 /// A call after [`prepare`].
 pub(crate) struct PreparedCall<'c> {
@@ -135,6 +135,7 @@ async fn check(
         )),
     };
     check_needs(&item.handler, session)?;
+    check_slots(toolbox, &item, session)?;
     let canonical = canonical(arguments);
     let keys = CallKeys::new(session, &state.call_id, &item.name, item.digest, &canonical);
     state.key = Some(keys.key.clone());
@@ -175,10 +176,12 @@ async fn run(
         runnable;
     let mut deadline = end(state.start, item.handler.settings().deadline);
     if let Some(outer) = &state.outer {
-        deadline = deadline.min(outer.deadline);
+        deadline = deadline.min(outer.deadline + outer.pauses.total());
     }
     let mut scope =
         Scope::new(session.clone(), item.name.clone(), state.call_id.clone(), key, deadline);
+    let written = arguments::written(&item, checked.arguments(), &state.changes);
+    scope.pauses = Pauses::new(state.outer.as_ref().map(|outer| &outer.pauses));
     let mut flight = None;
     if let Some(cache) = &item.cache {
         match cache.find(cache::key(&item.handler, session, &canonical), &scope).await {
@@ -186,8 +189,11 @@ async fn run(
                 let (content, host) = (output.content.clone(), output.host.clone());
                 let owner = session.owner();
                 let store = toolbox.handles();
-                let content = outcome::success(&item.handler, content, &owner, store).await;
-                return Execution::succeeded(ResultSource::Cached, content, host);
+                return match outcome::success(&item.handler, content, &written, &owner, store).await
+                {
+                    Ok(content) => Execution::succeeded(ResultSource::Cached, content, host),
+                    Err(error) => Execution::refused(error),
+                };
             }
             Ok(Lookup::Miss(own)) => flight = Some(own),
             Err(error) => return Execution::refused(error),
@@ -199,12 +205,15 @@ async fn run(
             let active = ActiveCall::new(toolbox, &item, session, state.outer.as_ref());
             scope.active = Some(active.clone());
             let mut arguments = checked.into_arguments();
-            arguments::fill(&item.handler.settings().fills, session, &mut arguments);
+            if let Err(error) = arguments::fill(toolbox, session, &item, &mut arguments).await {
+                return Execution::refused(error);
+            }
             let job = Job {
                 item,
                 scope,
                 unversioned_key: unversioned,
                 arguments,
+                written,
                 journal,
                 handles,
                 flight,
@@ -317,6 +326,25 @@ fn check_needs(handler: &Handler, session: &Session) -> Result<(), CallError> {
         "{} cannot be used here: the context that it needs was not provided. It was not run, and \
          calling it again will not help. Continue without it.",
         handler.tool().name
+    );
+    Err(CallError::new(CallErrorKind::MissingContext, text))
+}
+
+/// Refuses a tool that uses slots if the toolbox stores no values or the session has no slots.
+fn check_slots(toolbox: &Toolbox, item: &Item, session: &Session) -> Result<(), CallError> {
+    let reason = if !item.uses_slots() {
+        return Ok(());
+    } else if toolbox.handles().is_none() {
+        "no data is kept between calls here"
+    } else if !session.has_slots {
+        "it keeps data for its conversation, and the client does not say which one this is. The client must send \
+         `toolwright-conversation`, as a header or in `_meta`"
+    } else {
+        return Ok(());
+    };
+    let text = format!(
+        "{} cannot be used: {reason}. It was not run, and calling it again will not help.",
+        item.name
     );
     Err(CallError::new(CallErrorKind::MissingContext, text))
 }

@@ -89,6 +89,8 @@ pub trait ToolSource: Send + Sync + 'static {
 pub struct ToolPage {
     /// The definitions
     pub tools: Vec<Arc<Tool>>,
+    /// Tools that the source has and does not offer
+    pub problems: Vec<SourceProblem>,
     /// The cursor of the next page, if there is one
     pub next: Option<String>,
 }
@@ -96,7 +98,15 @@ pub struct ToolPage {
 impl ToolPage {
     /// Creates the last page.
     pub fn new<T: Into<Arc<Tool>>>(tools: impl IntoIterator<Item = T>) -> ToolPage {
-        ToolPage { tools: tools.into_iter().map(Into::into).collect(), next: None }
+        let tools = tools.into_iter().map(Into::into).collect();
+        ToolPage { tools, ..ToolPage::default() }
+    }
+
+    /// Sets the problems of tools that the source does not offer.
+    #[must_use]
+    pub fn with_problems(mut self, problems: Vec<SourceProblem>) -> ToolPage {
+        self.problems = problems;
+        self
     }
 
     /// Sets the cursor of the next page.
@@ -155,6 +165,40 @@ pub enum SourceProblem {
     Hosted {
         /// The tool
         tool: Arc<str>,
+    },
+    /// The source does not offer one of its tools
+    #[error("does not offer {tool}: {reason}")]
+    Quarantined {
+        /// The tool
+        tool: Arc<str>,
+        /// Why
+        reason: String,
+    },
+    /// The definition of a tool is another one than the one that was approved
+    #[error("has changed the definition of {tool} since it was approved{}", if *.is_blocked { "; the tool is blocked" } else { "" })]
+    DefinitionChanged {
+        /// The tool
+        tool: Arc<str>,
+        /// Whether the tool is left out
+        is_blocked: bool,
+    },
+    /// The source offers a tool under another name
+    #[error("offers {tool} as {name}, because {reason}")]
+    Renamed {
+        /// The tool
+        tool: Arc<str>,
+        /// The name in the toolbox
+        name: Arc<str>,
+        /// Why
+        reason: &'static str,
+    },
+    /// The source has settings for a tool that it does not list
+    #[error("has settings for the tool {tool}, which it does not list{hint}")]
+    Unlisted {
+        /// The tool
+        tool: Arc<str>,
+        /// A similar name in parentheses, or nothing
+        hint: String,
     },
     /// The schema of a tool's parameters is invalid; found when it was called
     #[error("the parameters of {tool}: {source}")]

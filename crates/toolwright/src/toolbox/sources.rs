@@ -6,11 +6,12 @@
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{join_all, select_all};
+use futures_util::future::join_all;
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use toolwright_core::{Tool, ToolKind};
 
@@ -19,6 +20,7 @@ use super::lookup;
 use super::source::{SourceError, SourceProblem, SourceReport, ToolSource};
 use crate::bounded::BoundedMap;
 use crate::error::{CallError, CallErrorKind};
+use crate::handle;
 use crate::handler::Handler;
 
 /// Maximum duration of a complete listing of one source.
@@ -41,8 +43,8 @@ pub(crate) struct Sources {
     fixed: HashSet<Arc<str>>,
     snapshot: RwLock<Arc<Snapshot>>,
     compiled: Mutex<BoundedMap<Arc<str>, Compiled, ()>>,
-    /// Held while sources are listed
-    refreshing: tokio::sync::Mutex<()>,
+    /// Changes with the tools that are listed
+    changes: watch::Sender<()>,
 }
 
 struct Slot {
@@ -50,6 +52,8 @@ struct Slot {
     compiled: AtomicUsize,
     /// Problems of calls since the last listing
     problems: Mutex<Vec<SourceProblem>>,
+    /// Held while the source is listed
+    refreshing: tokio::sync::Mutex<()>,
 }
 
 /// What the sources list. It does not change; a refresh creates another one.
@@ -68,6 +72,8 @@ pub(crate) struct ListedTool {
     pub(crate) name: Arc<str>,
     pub(crate) tool: Arc<Tool>,
     source: usize,
+    /// The definition for the model if arguments may be handles, once it is needed
+    with_handles: OnceLock<Arc<Tool>>,
 }
 
 /// The tools of one source.
@@ -86,6 +92,18 @@ struct Compiled {
     is_stale: bool,
 }
 
+impl ListedTool {
+    /// The index of its source.
+    pub(crate) fn source(&self) -> usize {
+        self.source
+    }
+
+    /// The definition for the model if arguments may be handles.
+    pub(crate) fn with_handles(&self) -> &Arc<Tool> {
+        self.with_handles.get_or_init(|| Arc::new(handle::admit_in(&self.tool)))
+    }
+}
+
 impl Snapshot {
     pub(crate) fn get(&self, name: &str) -> Option<&ListedTool> {
         self.index.get(name).and_then(|index| self.tools.get(*index))
@@ -102,44 +120,55 @@ impl Sources {
         sources: impl IntoIterator<Item = Arc<dyn ToolSource>>,
         fixed: HashSet<Arc<str>>,
     ) -> Sources {
-        let slot =
-            |source| Slot { source, compiled: AtomicUsize::new(0), problems: Mutex::default() };
+        let slot = |source| Slot {
+            source,
+            compiled: AtomicUsize::new(0),
+            problems: Mutex::default(),
+            refreshing: tokio::sync::Mutex::default(),
+        };
         Sources {
             slots: sources.into_iter().map(slot).collect(),
             fixed,
             snapshot: RwLock::default(),
             compiled: Mutex::default(),
-            refreshing: tokio::sync::Mutex::default(),
+            changes: watch::Sender::new(()),
         }
+    }
+
+    /// The index of a source.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.source.name() == name)
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Lists all sources, or one of them.
-    pub(crate) async fn refresh(&self, only: Option<usize>) {
-        let _guard = self.refreshing.lock().await;
-        let before = self.snapshot();
-        let listings = self.slots.iter().enumerate().map(|(index, slot)| {
-            let known = before.listings.get(index).cloned().unwrap_or_default();
-            async move {
-                if only.is_some_and(|only| only != index) {
-                    return known;
-                }
-                lock(&slot.problems).clear();
-                match list(&*slot.source).await {
-                    Ok(listing) => Arc::new(listing),
-                    Err(error) => Arc::new(Listing {
-                        tools: known.tools.clone(),
-                        problems: vec![SourceProblem::Listing(error)],
-                    }),
-                }
-            }
-        });
-        let after = Arc::new(self.merge(join_all(listings).await));
+    /// Lists all sources. The tools of each are there as soon as it has answered.
+    pub(crate) async fn refresh(&self) {
+        join_all((0..self.slots.len()).map(|index| self.refresh_slot(index))).await;
+    }
+
+    async fn refresh_slot(&self, index: usize) {
+        let slot = &self.slots[index];
+        let _guard = slot.refreshing.lock().await;
+        lock(&slot.problems).clear();
+        let listed = list(&*slot.source).await;
+        self.publish(index, listed);
+    }
+
+    /// Puts the listing of a source into the snapshot. One that failed keeps the tools of the last one.
+    fn publish(&self, index: usize, listed: Result<Listing, SourceError>) {
         // A tool that is resolved meanwhile is not kept, because the snapshot has changed.
         let mut compiled = lock(&self.compiled);
+        let before = self.snapshot();
+        let mut listings = before.listings.clone();
+        listings.resize_with(self.slots.len(), Arc::default);
+        listings[index] = Arc::new(listed.unwrap_or_else(|error| Listing {
+            tools: listings[index].tools.clone(),
+            problems: vec![SourceProblem::Listing(error)],
+        }));
+        let after = Arc::new(self.merge(listings));
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = after.clone();
         let is_unchanged = |name: &str, known: &Compiled| {
             let listed = before.get(name).zip(after.get(name));
@@ -157,22 +186,34 @@ impl Sources {
                 known.is_stale = true;
             }
         }
+        drop(compiled);
+        let is_same = |(old, new): (&ListedTool, &ListedTool)| Arc::ptr_eq(&old.tool, &new.tool);
+        let (old, new) = (&before.tools, &after.tools);
+        if old.len() != new.len() || !old.iter().zip(new).all(is_same) {
+            self.changes.send_replace(());
+        }
+    }
+
+    /// Observes listings that differ from the ones before.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     /// Refreshes a source whenever it has changed, at most once in an interval. Never returns.
     pub(crate) async fn follow(&self) {
-        if self.slots.is_empty() {
-            return std::future::pending().await;
-        }
-        let slots = self.slots.iter().enumerate();
-        let mut changes: Vec<_> = slots.map(|slot| watch(slot, Duration::ZERO)).collect();
-        loop {
-            let (index, _, others) = select_all(changes).await;
-            self.refresh(Some(index)).await;
-            changes = others;
-            let slot = self.slots.iter().enumerate().nth(index);
-            changes.extend(slot.map(|slot| watch(slot, FOLLOW_INTERVAL)));
-        }
+        let slots = self.slots.iter().enumerate().map(|(index, slot)| async move {
+            loop {
+                let changed = AssertUnwindSafe(async { slot.source.changed().await });
+                // A source that crashes here is not followed any more.
+                if changed.catch_unwind().await.is_err() {
+                    return;
+                }
+                self.refresh_slot(index).await;
+                sleep(FOLLOW_INTERVAL).await;
+            }
+        });
+        join_all(slots).await;
+        std::future::pending::<()>().await;
     }
 
     /// Joins the listings. The first source that lists a name provides it.
@@ -194,7 +235,8 @@ impl Sources {
                     continue;
                 }
                 index.insert(name.clone(), tools.len());
-                tools.push(ListedTool { name: name.clone(), tool: tool.clone(), source });
+                let (name, tool) = (name.clone(), tool.clone());
+                tools.push(ListedTool { name, tool, source, with_handles: OnceLock::new() });
             }
         }
         Snapshot { tools, index, listings, shadowed }
@@ -294,21 +336,6 @@ impl Sources {
     }
 }
 
-/// Waits for a pause, then until a source has changed; returns its index.
-fn watch(
-    (index, slot): (usize, &Slot),
-    pause: Duration,
-) -> futures_util::future::BoxFuture<'_, usize> {
-    Box::pin(async move {
-        sleep(pause).await;
-        // A source that crashes here is not followed any more.
-        match AssertUnwindSafe(async { slot.source.changed().await }).catch_unwind().await {
-            Ok(()) => index,
-            Err(_) => std::future::pending().await,
-        }
-    })
-}
-
 /// Lists all pages of a source.
 async fn list(source: &dyn ToolSource) -> Result<Listing, SourceError> {
     let listing = AssertUnwindSafe(list_pages(source)).catch_unwind();
@@ -325,6 +352,9 @@ async fn list_pages(source: &dyn ToolSource) -> Result<Listing, SourceError> {
     let mut cursor: Option<String> = None;
     for _ in 0..MAX_PAGES {
         let page = source.list(cursor.as_deref()).await?;
+        for problem in page.problems {
+            note(&mut listing.problems, problem);
+        }
         for tool in page.tools {
             let name: Arc<str> = tool.name.as_str().into();
             let problem = if name.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, ready};
@@ -10,7 +11,7 @@ use bytes::Bytes;
 use http::header::{
     ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION, PROXY_AUTHORIZATION, USER_AGENT,
 };
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use rustls::ClientConfig;
 use toolwright_core::fault::Fault;
@@ -21,11 +22,11 @@ use super::error::TransportError;
 use super::incoming::{BodyContext, Incoming};
 use super::informational::InformationalReplies;
 use super::permit::{Permit, Permits};
-use super::policy::AddressPolicy;
+use super::policy::{self, AddressPolicy, HostDecision};
 use super::pool::{self, Connector, Route};
 use super::proxy::Proxy;
 use super::redirect;
-use super::resolver::Resolve;
+use super::resolver::{BoxError, CheckedResolver, Resolve};
 use super::tls::Trust;
 use super::tunnel::ProxyError;
 use super::{FRAMING, fault, header, remove_connection_headers};
@@ -222,6 +223,29 @@ impl HttpClient {
             return Err(fault::answer(&setup.label, &what));
         }
         Ok(incoming)
+    }
+
+    /// Checks that requests to a URL can be sent: the address policy allows it, and its host is found. Nothing
+    /// is sent. Through a proxy the host is not resolved, since the proxy does that.
+    pub async fn check_url(&self, url: &Uri) -> Result<(), Fault> {
+        let setup = &self.0.setup;
+        redirect::check(url).map_err(|why| fault::invalid(&setup.label, why))?;
+        let is_proxied = setup.proxy.target_for(url).is_some();
+        let refused = |error: BoxError| fault::no_address(&setup.label, &*error, &setup.deadlines);
+        let decision = setup.policy.check_host(url, is_proxied);
+        let policy = match decision.map_err(|error| refused(error.into()))? {
+            _ if is_proxied => return Ok(()),
+            HostDecision::Allowed => AddressPolicy::any(),
+            HostDecision::CheckAddresses => setup.policy.clone(),
+        };
+        let resolver = CheckedResolver {
+            custom: setup.resolver.clone(),
+            policy: Arc::new(policy),
+            port: policy::port(url),
+        };
+        let addresses = resolver.resolve_host(url.host().unwrap_or_default());
+        let found = tokio::time::timeout(setup.deadlines.connect, addresses).await;
+        found.unwrap_or_else(|elapsed| Err(io::Error::from(elapsed).into())).map_err(refused)
     }
 
     fn prepare(&self, headers: &mut HeaderMap) {

@@ -72,7 +72,7 @@ pub(crate) fn no_frame(label: &str, idle: Duration) -> Fault {
 /// The exchange failed before the response head.
 pub(crate) fn no_answer(label: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
     if error.is_connect() {
-        return no_connection(label, error, deadlines);
+        return no_address(label, error, deadlines);
     }
     match find::<hyper::Error>(error) {
         Some(error) if error.is_parse() => {
@@ -83,7 +83,12 @@ pub(crate) fn no_answer(label: &str, error: &legacy::Error, deadlines: &Deadline
     }
 }
 
-fn no_connection(label: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
+/// No connection can be opened to an address, or its host is not found.
+pub(crate) fn no_address(
+    label: &str,
+    error: &(dyn Error + 'static),
+    deadlines: &Deadlines,
+) -> Fault {
     // The outer errors only wrap the innermost one.
     let innermost = causes(error).filter_map(<dyn Error>::downcast_ref::<io::Error>).last();
     let reason = innermost.map(io::Error::kind);

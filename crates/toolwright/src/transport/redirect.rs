@@ -77,7 +77,7 @@ fn remove_credentials(headers: &mut HeaderMap) {
 }
 
 /// Resolves a reference against a base URL.
-fn resolve(base: &Uri, location: &str) -> Option<Uri> {
+pub(crate) fn resolve(base: &Uri, location: &str) -> Option<Uri> {
     let location = location.split('#').next().unwrap_or_default();
     let base = fluent_uri::Uri::parse(base.to_string()).ok()?;
     let target = UriRef::parse(location).ok()?.resolve_against(&base).ok()?;

@@ -12,7 +12,7 @@ use tower_service::Service;
 
 use super::policy::AddressPolicy;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The addresses of a host, when they are found.
 pub type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
@@ -35,6 +35,14 @@ pub(super) struct CheckedResolver {
 }
 
 impl CheckedResolver {
+    /// Resolves and checks the host of a URL, unless it is an address.
+    pub(super) async fn resolve_host(self, host: &str) -> Result<(), BoxError> {
+        if host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() {
+            return Ok(());
+        }
+        self.resolve(host.parse::<Name>()?).await.map(drop)
+    }
+
     async fn resolve(self, name: Name) -> Result<std::vec::IntoIter<SocketAddr>, BoxError> {
         let addresses: Vec<SocketAddr> = match &self.custom {
             Some(custom) => {

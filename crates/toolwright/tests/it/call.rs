@@ -16,4 +16,5 @@ mod output;
 mod policy;
 mod retry;
 mod settle;
+mod slot;
 mod version;

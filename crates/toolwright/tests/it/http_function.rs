@@ -50,6 +50,7 @@ async fn call(
         arguments: &object(arguments),
         files,
         secrets: &secret,
+        filled: &[],
     };
     runtime().call(call).await
 }
@@ -447,6 +448,43 @@ async fn an_error_has_the_status_and_the_start_of_the_answer_without_secrets() {
     assert!(error.retryable && error.message.contains("refused"), "{error:?}");
 }
 
+/// Case 30.
+#[tokio::test]
+async fn an_answer_contains_no_secret_of_the_request() {
+    let filled = [SecretString::from("a hidden \"key\"")];
+    let ask = async |status: &str, content_type: &str, body: &str| {
+        let length = body.len();
+        let reply = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        let server = Server::closing(reply.leak().as_bytes()).await;
+        let call = HttpCall {
+            base_url: &server.url(),
+            headers: &[],
+            function: "look_up",
+            binding: None,
+            arguments: &Object::new(),
+            files: &[],
+            secrets: &secret,
+            filled: &filled,
+        };
+        runtime().call(call).await
+    };
+    let body = r#"{"a \u0068idden \"key\"": ["a hidden \"key\"!"]}"#;
+    let output = ask("200 OK", "application/json", body).await.unwrap();
+    assert_eq!(output.content, [Content::Json(json(r#"{"[redacted]": ["[redacted]!"]}"#))]);
+    let output = ask("200 OK", "application/pdf", "a hidden \"key\"").await.unwrap();
+    let [Content::Bytes(blob)] = &output.content[..] else { panic!("{output:?}") };
+    assert_eq!(&blob.bytes[..], b"[redacted]");
+    // What is shown ends within a secret.
+    for length in 2000..2050 {
+        let body = format!("{}a hidden \"key\"{}", "x".repeat(length), "y".repeat(5000));
+        let error = ask("400 Bad Request", "text/plain", &body).await.unwrap_err();
+        assert!(!error.message.contains("hidden"), "{error:?}");
+        assert!(error.message.contains("xxx") && error.message.len() < 2_500, "{error:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_private_address_is_not_reached() {
     let (server, mut requests) = Server::recording().await;
@@ -505,6 +543,7 @@ async fn an_api_receives_the_token_on_every_call_also_after_a_refresh() {
         arguments: &arguments,
         files: &[],
         secrets: &secret,
+        filled: &[],
     };
     for _ in 0..3 {
         runtime.call(call).await.unwrap();

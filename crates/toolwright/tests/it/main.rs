@@ -23,6 +23,8 @@ mod offline;
 #[cfg(feature = "catalog")]
 mod openapi;
 #[cfg(feature = "sqlite")]
+mod plan;
+#[cfg(feature = "sqlite")]
 mod process;
 mod run;
 mod secret;

@@ -1,5 +1,7 @@
 //! The OAuth client against a strict authorization server.
 
+#[cfg(feature = "mcp")]
+mod mcp;
 mod server;
 mod store;
 

@@ -601,6 +601,7 @@ async fn a_server_receives_the_request_of_an_imported_function() {
         arguments,
         files: &files,
         secrets: &|_| Some(SecretString::from("s")),
+        filled: &[],
     };
     runtime.call(call).await.unwrap();
     let (head, body) = requests.recv().await.unwrap();

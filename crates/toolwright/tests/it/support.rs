@@ -100,12 +100,13 @@ pub struct CountingHandles {
 }
 
 impl HandleStore for CountingHandles {
-    fn put<'a>(
+    fn put_as<'a>(
         &'a self,
         owner: &'a Owner,
+        id: HandleId,
         value: StoredValue,
-    ) -> HandleFuture<'a, Result<HandleId, HandleStoreError>> {
-        self.store.put(owner, value)
+    ) -> HandleFuture<'a, Result<(), HandleStoreError>> {
+        self.store.put_as(owner, id, value)
     }
 
     fn find<'a>(

@@ -2,12 +2,18 @@
 
 use super::given::Given;
 use super::type_set::Types;
-use super::{Comparison, Facts, Node};
+use super::{Comparison, Facts, Node, Side};
 
 /// Maximum depth of values and unions in such a proof.
 const MAX_DEPTH: usize = 8;
 
 impl<'d> Comparison<'d> {
+    /// Whether no value is accepted by both schemas.
+    pub(super) fn are_roots_disjoint(&self) -> bool {
+        let root = |side| Facts::new(vec![self.root(side)]);
+        self.are_disjoint(&root(Side::Inner), &root(Side::Outer), 0)
+    }
+
     /// Whether no value of which some facts are known is accepted by a subschema.
     pub(super) fn is_disjoint(&self, facts: &Facts<'d>, node: &Node<'d>) -> bool {
         self.are_disjoint(facts, &Facts::new(vec![node.clone()]), 0)

@@ -22,18 +22,21 @@ type Proof = Result<(), String>;
 impl Comparison<'_> {
     /// Proves that the outer schema accepts all values of the inner one.
     pub(super) fn prove_root(&self) -> Proof {
-        let is_known = |draft| {
-            use Draft::{Draft6, Draft7, Draft201909, Draft202012};
-            matches!(draft, Draft6 | Draft7 | Draft201909 | Draft202012)
-        };
         let goal = self.root(Side::Outer);
-        let has_meaning =
-            |side| is_known(self.source(side).draft) && !self.has_endless_reference(side);
-        if !has_meaning(Side::Inner) || !has_meaning(Side::Outer) {
+        if !self.is_meaningful() {
             return Err(goal.at.to_string());
         }
         let mut prover = Prover { comparison: self, open: Vec::new(), depth: 0 };
         prover.prove(&Facts::new(vec![self.root(Side::Inner)]), &goal)
+    }
+
+    /// Whether the keywords of both schemas have the meaning that proofs assume.
+    pub(super) fn is_meaningful(&self) -> bool {
+        use Draft::{Draft6, Draft7, Draft201909, Draft202012};
+        [Side::Inner, Side::Outer].into_iter().all(|side| {
+            matches!(self.source(side).draft, Draft6 | Draft7 | Draft201909 | Draft202012)
+                && !self.has_endless_reference(side)
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use toolwright::catalog::compatibility::{FunctionChange, Verdict};
 use toolwright::catalog::openapi::{self, ImportOptions, ImportReport};
 use toolwright::catalog::{
@@ -14,13 +14,16 @@ use toolwright::catalog::{
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
-use super::Common;
+use super::{Common, ConfigFile, ShownTo, Store, mcp};
 use crate::cli::exit::{self, Failure};
 use crate::cli::input;
 use crate::terminal;
 
-/// Number of prefabs from which an import shows its progress.
+/// Number of prefabs or functions from which an import shows its progress.
 const SHOW_PROGRESS: usize = 100;
+
+/// Width of the progress bar.
+const BAR_COLUMNS: usize = 30;
 
 /// Arguments of `catalog add`.
 #[derive(Debug, Args)]
@@ -30,6 +33,7 @@ FILE is one of
     files of the folder are published as well, except for those whose names begin with a dot
   an index: a JSON array of prefabs, with or without their functions
   an OpenAPI document (3.0, 3.1 or Swagger 2.0) in JSON: each operation becomes a function
+  mcp:NAME, an MCP server of the configuration: each of its tools becomes a function
 
 A version never changes: the same version with other content is refused, and so is a patch release
 that breaks callers. All faults of a manifest are reported at once, with their JSON Pointers.")]
@@ -42,24 +46,18 @@ pub(super) struct Add {
     latest: bool,
     /// Say who may see the prefab [default: as in the manifest]
     #[arg(long)]
-    visibility: Option<Shown>,
-    /// Name the prefab of an OpenAPI document
+    visibility: Option<ShownTo>,
+    /// Name the prefab of an OpenAPI document or of an MCP server
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// Give the prefab of an OpenAPI document this version
+    /// Give the prefab of an OpenAPI document or of an MCP server this version
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// Send the requests of an OpenAPI document to this address
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Shown {
-    /// Everyone, also without a key
-    Public,
-    /// Clients with a key
-    Private,
+    #[command(flatten)]
+    config: ConfigFile,
 }
 
 /// What is published, and what an import of OpenAPI reported.
@@ -71,19 +69,21 @@ struct Source {
 impl Add {
     pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
         let refused = |problem: Refusal| problem.report(common);
-        let source = self.read().map_err(refused)?;
         let catalog = common.open()?;
-        let visibility = self.visibility.map(|shown| match shown {
-            Shown::Public => Visibility::Public,
-            Shown::Private => Visibility::Private,
-        });
-        let options =
-            PublishOptions::default().with_latest(self.latest).with_visibility(visibility);
-        let mut progress = Progress::new(source.packages.len());
+        let server = self.path.to_str().and_then(|path| path.strip_prefix("mcp:"));
+        let source = match server {
+            Some(server) => self.server(server, &catalog),
+            None => self.read(),
+        };
+        let source = source.map_err(refused)?;
+        let options = PublishOptions::default()
+            .with_latest(self.latest)
+            .with_visibility(self.visibility.map(Visibility::from));
+        let mut progress = Progress::new(["publishing", "prefabs"], source.packages.len());
         let counts: Vec<usize> =
             source.packages.iter().map(|package| package.manifest().functions.len()).collect();
         let published = catalog.publish_all(source.packages, options, |done| progress.show(done));
-        progress.end();
+        drop(progress);
         let published = published.map_err(|error| Refusal::Published(error).report(common))?;
         let text = if common.json {
             let mut document =
@@ -118,11 +118,30 @@ impl Add {
         }
         let packages = match document.filter(|document| document.as_array().is_some()) {
             Some(index) => {
-                Package::read_index(&index).map_err(|faults| Refusal::faults(path, faults))?
+                let total = index.as_array().unwrap_or_default().len();
+                let mut progress = Progress::new(["reading", "prefabs"], total);
+                let read = Package::read_index_with_progress(&index, |done| progress.show(done));
+                read.map_err(|faults| Refusal::faults(path, faults))?
             }
             None => vec![Package::read(path).map_err(Refusal::Package)?],
         };
         Ok(Source { packages, import: None })
+    }
+
+    /// Reads the tools of an MCP server.
+    fn server(&self, server: &str, catalog: &Store) -> Result<Source, Refusal> {
+        let config = self.config.load().map_err(Refusal::Failure)?;
+        let manifest = mcp::manifest(&config, server, self.id.as_deref());
+        let (mut document, left_out) = manifest.map_err(Refusal::Failure)?;
+        for problem in left_out {
+            exit::warn(&problem);
+        }
+        let version = self.version.clone();
+        let version = version.unwrap_or_else(|| mcp::next_version(catalog, &document));
+        document.insert("version", version);
+        let manifest = Manifest::parse(&document.into());
+        let manifest = manifest.map_err(|faults| Refusal::faults(&self.path, faults))?;
+        Ok(Source { packages: vec![Package::new(manifest)], import: None })
     }
 
     fn import(&self, document: &Json) -> Result<Source, Refusal> {
@@ -135,7 +154,9 @@ impl Add {
         };
         let import =
             openapi::import(document, &options).map_err(|error| failed(error.to_string()))?;
-        let manifest = Manifest::parse(&import.manifest);
+        let mut progress = Progress::new(["reading", "functions"], import.report.functions);
+        let manifest = Manifest::parse_with_progress(&import.manifest, |done| progress.show(done));
+        drop(progress);
         let manifest = manifest.map_err(|faults| Refusal::faults(&self.path, faults))?;
         Ok(Source { packages: vec![Package::new(manifest)], import: Some(import.report) })
     }
@@ -196,26 +217,42 @@ fn write_json(document: Object) -> Result<(), Failure> {
     terminal::write(&Json::Object(document).pretty()).map_err(exit::io("stdout"))
 }
 
-/// Shows how many prefabs are prepared, on one line of a terminal.
+/// A progress bar for one step of an import, on one line of a terminal.
 struct Progress {
+    /// What is done, such as `reading`, and to what
+    words: [&'static str; 2],
     total: usize,
     is_shown: bool,
+    /// Number of columns that are filled
+    filled: Option<usize>,
 }
 
 impl Progress {
-    fn new(total: usize) -> Progress {
-        Progress { total, is_shown: total >= SHOW_PROGRESS && io::stderr().is_terminal() }
+    fn new(words: [&'static str; 2], total: usize) -> Progress {
+        let is_shown = total >= SHOW_PROGRESS && io::stderr().is_terminal();
+        Progress { words, total, is_shown, filled: None }
     }
 
     fn show(&mut self, done: usize) {
-        if self.is_shown && (done.is_multiple_of(20) || done == self.total) {
+        let filled = done * BAR_COLUMNS / self.total.max(1);
+        if self.is_shown && (self.filled != Some(filled) || done == self.total) {
+            self.filled = Some(filled);
             // Progress that cannot be shown is no failure.
-            let _shown = write!(io::stderr().lock(), "\r{done} of {} prefabs", self.total);
+            let _shown = write!(io::stderr().lock(), "\r{}", self.line(done));
         }
     }
 
-    fn end(&self) {
-        if self.is_shown {
+    fn line(&self, done: usize) -> String {
+        let filled = self.filled.unwrap_or_default();
+        let ([verb, noun], total) = (self.words, self.total);
+        let (bar, rest) = ("█".repeat(filled), "░".repeat(BAR_COLUMNS.saturating_sub(filled)));
+        format!("{verb} {bar}{rest} {done} of {total} {noun}")
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.filled.is_some() {
             let _shown = writeln!(io::stderr().lock());
         }
     }

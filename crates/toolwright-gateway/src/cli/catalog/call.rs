@@ -1,24 +1,30 @@
 //! `toolwright catalog call`.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use toolwright::call::CallStatus;
+use toolwright::call::{CallResult, CallStatus};
+use toolwright::catalog::Access;
 use toolwright::catalog::files::{Files, Lifetime};
 use toolwright::catalog::manifest::FILES;
+use toolwright::catalog::tools::LocalCatalog;
+use toolwright::ledger::MemoryLedger;
+use toolwright::toolbox::CompiledTool;
 use toolwright::{Arguments, Caller, Json, Session, Toolbox};
 use toolwright_core::json::Object;
 
-use super::{Common, find};
+use super::{Common, ConfigFile, find};
 use crate::cli::exit::{self, Failure};
 use crate::cli::{input, tools};
 use crate::config::Config;
 use crate::key::Client;
-use crate::prefabs::{Functions, Prefabs};
+use crate::prefabs::Prefabs;
 use crate::telemetry::RequestId;
 use crate::terminal;
+use crate::tools::{CatalogModels, Tools};
 
 /// How long an input file is stored.
 const INPUT_LIFETIME: Duration = Duration::from_hours(1);
@@ -28,7 +34,7 @@ const INPUT_LIFETIME: Duration = Duration::from_hours(1);
 #[command(after_help = "\
 The function runs here, with the secrets and hidden parameters of the configuration file. Its result
 goes to stdout; if it fails, why goes to stderr, and the exit code is 1. Output files are links in
-the member `files` of the result; --output saves them.
+the member `files` of the result; --output saves them, and numbers those with the same name.
 
 Examples:
   toolwright catalog call word-prefab count_words --args '{\"text\": \"to be or not to be\"}'
@@ -48,15 +54,13 @@ pub(super) struct Call {
     /// Save output files in this folder
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Read this configuration file [default: toolwright.toml]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigFile,
 }
 
 impl Call {
     pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
-        let environment = |name: &str| std::env::var(name).ok();
-        let config = Config::load(self.config.as_deref(), &environment)?;
+        let config = self.config.load()?;
         tools::runtime()?.block_on(self.call(common, &config))
     }
 
@@ -65,24 +69,15 @@ impl Call {
             let shown = folder.display().to_string();
             std::fs::create_dir_all(folder).map_err(exit::io(&shown))?;
         }
-        let prefabs = Arc::new(Prefabs::new(common.data.clone(), &config.catalog));
-        let functions = Functions::new(prefabs, Arc::clone(&config.catalog), Vec::new());
-        let failed = |fault: toolwright_core::Fault| Failure::failed(fault.message);
-        let local = functions.open().await.map_err(failed)?;
+        let Opened { tools, local } = Opened::open(common, config).await?;
         let version = find(&local.catalog, &self.prefab)?;
-        let function = version.function(&toolwright::catalog::Access::everything(), &self.function);
+        let function = version.function(&Access::everything(), &self.function);
         let function = function.map_err(super::not_found)?;
-        let tool = local.runner.tool(&version, function);
-        let tool = tool.map_err(|error| Failure::failed(error.to_string()))?;
         let caller = Client::open().caller();
         let arguments = self.arguments(local.runner.files(), &caller).await?;
-        // Another call is another one, also with the same arguments.
-        let session = Session::new(RequestId::random().to_string()).with_caller(caller.clone());
-        let call = toolwright::Call::new("call_1", self.function.as_str(), arguments);
-        let status = Toolbox::default().call_tool(&session, &tool, &call).await;
-        let CallStatus::Done(done) = status else {
-            return Err(Failure::failed(format!("{} needs approval", self.function)));
-        };
+        let tool = local.runner.tool(&version, function);
+        let tool = tool.map_err(|error| Failure::failed(error.to_string()))?;
+        let done = call(&tools.calls(), &caller, &tool, arguments).await?;
         if done.error.is_some() {
             return Err(Failure::failed(terminal::plain(&done.outcome.words())));
         }
@@ -125,6 +120,47 @@ impl Call {
     }
 }
 
+/// The tools of the configuration, and the catalog with what runs its functions, as the gateway has them.
+pub(super) struct Opened {
+    pub(super) tools: Tools,
+    pub(super) local: LocalCatalog,
+}
+
+impl Opened {
+    pub(super) async fn open(common: &Common, config: &Config) -> Result<Opened, Failure> {
+        // Errors of the file are reported here, and not in a log.
+        drop(common.open()?);
+        let prefabs = Arc::new(Prefabs::new(common.data.clone(), Arc::clone(&config.catalog)));
+        let tools = Tools::new(
+            config,
+            Arc::new(MemoryLedger::default()),
+            &prefabs,
+            CatalogModels::default(),
+            &Tools::default(),
+        )?;
+        let local = tools.functions().open().await;
+        let local = local.map_err(|fault| Failure::failed(fault.message))?;
+        Ok(Opened { tools, local })
+    }
+}
+
+/// Calls a function.
+pub(super) async fn call(
+    toolbox: &Toolbox,
+    caller: &Caller,
+    tool: &CompiledTool,
+    arguments: Arguments,
+) -> Result<CallResult, Failure> {
+    // Another call is another one, also with the same arguments.
+    let session = Session::new(RequestId::random().to_string()).with_caller(caller.clone());
+    let name = tool.handler().tool().name.as_str();
+    let call = toolwright::Call::new("call_1", name, arguments);
+    match toolbox.call_tool(&session, tool, &call).await {
+        CallStatus::Done(done) => Ok(done),
+        CallStatus::Waiting(_) => Err(Failure::failed(format!("{name} needs approval"))),
+    }
+}
+
 /// Stores a file for the caller, and returns its link.
 async fn upload(files: &Files, caller: &Caller, path: &Path) -> Result<String, Failure> {
     let shown = path.display().to_string();
@@ -144,11 +180,43 @@ async fn upload(files: &Files, caller: &Caller, path: &Path) -> Result<String, F
 async fn save(files: &Files, caller: &Caller, value: &Json, folder: &Path) -> Result<(), Failure> {
     let keys = value.get(FILES).and_then(Json::as_object);
     let links = keys.into_iter().flat_map(Object::iter).filter_map(|(_, links)| links.as_array());
+    let mut names = HashSet::new();
     for link in links.flatten().filter_map(Json::as_str) {
         let file = files.find(&caller.tenant, link, SystemTime::now()).await;
         let file = file.map_err(|error| Failure::failed(format!("{link}: {error}")))?;
-        let path = folder.join(file.url.name());
+        let path = folder.join(unique_name(file.url.name(), &mut names));
         tokio::fs::copy(&file.path, &path).await.map_err(exit::io(&path.display().to_string()))?;
     }
     Ok(())
+}
+
+/// Returns the name of a file, with a number if an earlier file of the result has the same one.
+fn unique_name(name: &str, names: &mut HashSet<String>) -> String {
+    let path = Path::new(name);
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().map(|own| format!(".{}", own.to_string_lossy()));
+    let extension = extension.unwrap_or_default();
+    let mut unique = name.to_owned();
+    let mut number = 1;
+    // Names may differ in case only, which some file systems ignore.
+    while !names.insert(unique.to_lowercase()) {
+        number += 1;
+        unique = format!("{stem}-{number}{extension}");
+    }
+    unique
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_name_are_numbered() {
+        let mut names = HashSet::new();
+        let unique = ["a.txt", "a.txt", "A.TXT", "a-2.txt", "README", "README", ".env", ".env"]
+            .map(|name| unique_name(name, &mut names));
+        let expected =
+            ["a.txt", "a-2.txt", "A-3.TXT", "a-2-2.txt", "README", "README-2", ".env", ".env-2"];
+        assert_eq!(unique, expected);
+    }
 }

@@ -1,12 +1,15 @@
 //! `toolwright catalog search` and `recommend`.
 
+use std::sync::Arc;
+
 use clap::Args;
 use toolwright::catalog::{Access, Catalog, FunctionHit, PrefabHit, SearchOptions};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
-use super::{Common, failed, one_line};
+use super::{Common, ConfigFile, failed, one_line};
 use crate::cli::exit::{self, Failure};
+use crate::prefabs::open_catalog;
 use crate::terminal;
 
 #[derive(Debug, Args)]
@@ -44,25 +47,51 @@ struct Filters {
     /// Show field, term and weight of each match
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    config: ConfigFile,
 }
 
 impl Search {
-    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<(), Failure> {
+    pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
+        let catalog = self.filters.open(common)?;
         let options = self.filters.options(self.limit);
         let hits = catalog.search(&Access::everything(), &self.query.join(" "), &options);
-        write(common, &hits.map_err(failed)?)
+        write(common, &catalog, &hits.map_err(failed)?)
     }
 }
 
 impl Recommend {
-    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<(), Failure> {
+    pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
+        let catalog = self.filters.open(common)?;
         let options = self.filters.options(self.top_k);
         let hits = catalog.recommend(&Access::everything(), &self.need.join(" "), &options);
-        write(common, &hits.map_err(failed)?)
+        write(common, &catalog, &hits.map_err(failed)?)
     }
 }
 
 impl Filters {
+    /// Opens the catalog with the dictionary and the word vectors of the configuration. Without `--config`, searches
+    /// go without what cannot be loaded.
+    fn open(&self, common: &Common) -> Result<Catalog, Failure> {
+        let is_required = self.config.config.is_some();
+        let settings = match self.config.load() {
+            Ok(config) => config.catalog,
+            Err(failure) if is_required => return Err(failure),
+            Err(failure) => {
+                failure.warn("this search uses no dictionary and no word vectors");
+                Arc::default()
+            }
+        };
+        let (catalog, warnings) = open_catalog(&common.data, &settings).map_err(failed)?;
+        for warning in warnings {
+            if is_required {
+                return Err(Failure::failed(warning));
+            }
+            exit::warn(&warning);
+        }
+        Ok(catalog)
+    }
+
     fn options(&self, limit: usize) -> SearchOptions {
         SearchOptions::default()
             .with_tags(self.tags.iter().cloned())
@@ -72,7 +101,10 @@ impl Filters {
     }
 }
 
-fn write(common: &Common, hits: &[PrefabHit]) -> Result<(), Failure> {
+fn write(common: &Common, catalog: &Catalog, hits: &[PrefabHit]) -> Result<(), Failure> {
+    for warning in catalog.take_search_warnings() {
+        exit::warn(&warning);
+    }
     if hits.is_empty() && !common.json {
         let text = "nothing found; try other words, or `toolwright catalog list`";
         return terminal::write(text).map_err(exit::io("stdout"));

@@ -6,6 +6,7 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, date, object};
 
 use super::add::compatibility_lines;
+use super::figures::Figures;
 use super::{Common, failed, find, not_found, one_line};
 use crate::cli::exit::{self, Failure};
 use crate::terminal;
@@ -45,13 +46,21 @@ pub(super) struct Diff {
     later: Option<String>,
 }
 
-/// Lists the latest version of each prefab.
+/// Lists the latest version of each prefab, or a version that is marked if none is deployed.
 pub(super) fn list(common: &Common, catalog: &Catalog) -> Result<(), Failure> {
-    let found = catalog.prefabs(&Access::everything()).map_err(failed)?;
+    let all = Access::everything();
+    let mut found = catalog.prefabs(&all).map_err(failed)?;
+    found.extend(catalog.undeployed(&all).map_err(failed)?);
+    found.sort_by(|a, b| a.id.cmp(&b.id));
     let row = |own: &PrefabSummary| {
+        let mark = match (own.is_latest, &own.yanked) {
+            (true, _) => "",
+            (false, Some(_)) => " (yanked)",
+            (false, None) => " (pre-release)",
+        };
         [
             own.id.clone(),
-            own.version.clone(),
+            format!("{}{mark}", own.version),
             own.functions.len().to_string(),
             own.visibility.map_or("default", Visibility::name).to_owned(),
             one_line(&own.description),
@@ -133,10 +142,25 @@ impl Functions {
 }
 
 impl Details {
-    pub(super) fn run(self, _common: &Common, catalog: &Catalog) -> Result<(), Failure> {
+    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<(), Failure> {
         let prefab = find(catalog, &self.prefab)?;
         let function = prefab.function(&Access::everything(), &self.function).map_err(not_found)?;
-        terminal::write(&function.definition.pretty()).map_err(exit::io("stdout"))
+        let mut definition = function.definition.clone();
+        let id = prefab.manifest.id.as_str();
+        let figures = Figures::read(&common.data, id, &function.name).unwrap_or_else(|failure| {
+            failure.warn("the figures of calls are left out");
+            None
+        });
+        if let (true, Some(figures), Json::Object(members)) =
+            (common.json, &figures, &mut definition)
+        {
+            members.insert("figures", figures.document());
+        }
+        let mut text = definition.pretty();
+        if let Some(figures) = figures.filter(|_| !common.json) {
+            text = format!("{text}\n\n{}", figures.line());
+        }
+        terminal::write(&text).map_err(exit::io("stdout"))
     }
 }
 

@@ -7,15 +7,20 @@ use toolwright::Toolbox;
 use toolwright::context::Context;
 use toolwright::model::EventStream;
 use toolwright_core::dialect::ReplyContext;
-use toolwright_core::{Fault, Request, Response};
+use toolwright_core::{Fault, FaultClass, Json, Request, Response};
 
 use super::Exchange;
 use crate::http::Reply;
+use crate::mcp::CallerTokens;
+use crate::proxy::approvals::{self, AnswerError, ApprovalRecord, Decision, RecordedAnswer};
 use crate::proxy::conversation::{ConversationId, Evidence};
 use crate::proxy::fallback_model::FallbackModel;
 use crate::proxy::fault;
+use crate::proxy::inbound::InboundRequest;
+use crate::proxy::named_servers::{self, ApprovalAnswer, NamedServers};
 use crate::proxy::prepare::{self, Translation};
 use crate::proxy::saved_runs::Claim;
+use crate::proxy::send::Failure;
 use crate::proxy::tool_run::{Job, RunStores, ToolRun};
 use crate::proxy::translating::Source;
 use crate::telemetry::RunRecord;
@@ -28,7 +33,7 @@ enum RunReply {
 
 impl Exchange {
     /// Runs tools for the client, and replies with the final response of the model.
-    pub(super) async fn run_tools(mut self, toolbox: Toolbox) -> Reply {
+    pub(super) async fn run_tools(mut self, toolbox: Toolbox, named: NamedServers) -> Reply {
         let run_record = RunRecord::new(self.finalizer.recorder.attempt_context());
         self.finalizer.recorder.follow(run_record.clone());
         // The request stays in memory until the run has ended.
@@ -40,7 +45,7 @@ impl Exchange {
             Ok(claim) => claim,
             Err(fault) => return self.refuse(fault),
         };
-        let begun = self.begin(toolbox, &run_record, claim).await;
+        let begun = self.begin(toolbox, named, &run_record, claim).await;
         let (work, asked) = match begun {
             Ok(begun) => begun,
             Err(fault) => return self.fail(fault.into()),
@@ -67,11 +72,13 @@ impl Exchange {
     async fn begin(
         &mut self,
         toolbox: Toolbox,
+        named: NamedServers,
         run_record: &RunRecord,
         claim: Option<Claim>,
     ) -> Result<(Box<ToolRun>, ReplyContext), Fault> {
         let (request, candidates) = (self.read()?, self.candidates()?);
         let asked = prepare::asked(&self.inbound, &request);
+        self.answer_approvals(&named.answers).await?;
         let saved = claim.as_ref().and_then(|claim| claim.found.as_ref()?.conversation());
         let known = match saved {
             Some(saved) => Some(saved),
@@ -90,13 +97,21 @@ impl Exchange {
             (Arc::clone(&self.inbound), Arc::clone(self.finalizer.reasoning_cache()));
         let share = self.finalizer.share.beside();
         let approval = Arc::clone(self.approval.get_or_insert_default());
+        let caller = self.inbound.client.caller();
+        let mut context = Context::new()
+            .with(self.tools.access(&self.inbound.client))
+            .with(CallerTokens::from_headers(&self.inbound.headers));
+        let inputs = &self.stores.inputs;
+        if let Some(own) = inputs.interaction(&self.inbound.headers, &caller, &conversation) {
+            context = context.with(own);
+        }
         let job = Job {
             id: self.finalizer.recorder.id(),
-            caller: self.inbound.client.caller(),
+            caller,
             conversation,
             model: FallbackModel::new(inbound, candidates, keep, run_record.clone(), share).model(),
             toolbox,
-            context: Context::new().with(self.tools.access(&self.inbound.client)),
+            context,
             limits: self.tools.limits,
             run_record: run_record.clone(),
             stores: Arc::clone(&self.stores),
@@ -104,8 +119,66 @@ impl Exchange {
             waiting,
             approval,
             effects: self.effects.clone(),
+            named,
         };
         Ok((job.begin(request)?, asked))
+    }
+
+    /// Takes the MCP servers that the request names and the gateway runs out of it.
+    pub(super) async fn named_servers(&mut self) -> Result<NamedServers, Box<Failure>> {
+        let dialect = self.inbound.endpoint.dialect;
+        if !self.tools.has_servers() || !NamedServers::may_name(dialect, &self.inbound.body) {
+            return Ok(NamedServers::default());
+        }
+        self.reserve_memory(self.inbound.weight()).await?;
+        self.tools.listed().await;
+        let mut body = match self.parsed.take() {
+            Some(parsed) => parsed,
+            None => Json::parse_bytes(&self.inbound.body).map_err(|error| {
+                let message = format!("The body is not JSON: {error}.");
+                Fault::new(FaultClass::Invalid, message)
+            })?,
+        };
+        let InboundRequest { headers, client, .. } = &*self.inbound;
+        let named = NamedServers::take(dialect, &mut body, headers, &self.tools, client)?;
+        self.parsed = Some(body);
+        Ok(named.unwrap_or_default())
+    }
+
+    /// Records the answers to approvals in a request. They must be of calls whose approval a request of the same client asked
+    /// for. An approval that was answered before, or has expired, stays as it is.
+    async fn answer_approvals(&self, answers: &[ApprovalAnswer]) -> Result<(), Fault> {
+        let caller = self.inbound.client.caller();
+        for ApprovalAnswer { id, approves, reason } in answers {
+            let approvals = &self.stores.approvals;
+            let found = approvals.find(&caller.tenant, id).await;
+            let found = found.map_err(|error| approvals::unavailable(&error))?;
+            let is_answerable = |record: &ApprovalRecord| {
+                record.caller == caller && record.reason == named_servers::REASON
+            };
+            let invalid = |message| Fault::new(FaultClass::Invalid, message);
+            if !found.as_ref().is_some_and(is_answerable) {
+                return Err(invalid(format!("There is no approval `{id}` that you may answer.")));
+            }
+            if reason.as_ref().is_some_and(|reason| reason.len() > approvals::MAX_REASON) {
+                let most = approvals::MAX_REASON;
+                return Err(invalid(format!("`reason` must be a text of at most {most} bytes.")));
+            }
+            let decision = if *approves { Decision::Approve } else { Decision::Reject };
+            let answer = RecordedAnswer::now(decision, reason.clone(), &*caller.id);
+            match approvals.answer(&caller.tenant, id, answer).await {
+                Ok((record, true)) => {
+                    let entry = record.ledger_entry(caller.clone());
+                    self.tools.record(entry.map(Into::into));
+                }
+                Ok((_, false)) | Err(AnswerError::Answered(_) | AnswerError::Expired) => {}
+                Err(AnswerError::Unknown(id)) => {
+                    return Err(invalid(format!("There is no approval `{id}`.")));
+                }
+                Err(AnswerError::Store(error)) => return Err(approvals::unavailable(&error)),
+            }
+        }
+        Ok(())
     }
 
     /// Returns the conversation that a request with tools continues.

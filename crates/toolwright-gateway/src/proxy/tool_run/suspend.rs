@@ -29,17 +29,27 @@ impl ToolRun {
     }
 
     /// Returns the reply of a run that waits for approval: the last text of the model in this request, and
-    /// the approvals.
-    pub(super) fn notice(&mut self) -> Response {
+    /// separately the approvals.
+    pub(super) fn notice(&mut self) -> (Response, Vec<Part>) {
         self.run_record.use_reply_usage(self.paid);
         let ids: Vec<&str> = self.pending.iter().map(|own| own.id.as_str()).collect();
         // The head of a stream may have been sent already.
         let _sent = self.approval.set(ids.join(", "));
         let mut response = std::mem::take(&mut self.last);
-        response.parts.push(Part::text(approvals::notice(&self.pending)));
+        let mut notices = Vec::new();
+        let mut others = Vec::new();
+        for record in &self.pending {
+            match self.named.approval(record) {
+                Some(part) => notices.push(part),
+                None => others.push(record.clone()),
+            }
+        }
+        if !others.is_empty() {
+            notices.insert(0, Part::text(approvals::notice(&others)));
+        }
         response.stop = Stop::default();
         response.usage = self.view.unreported(self.run.usage());
-        response
+        (response, notices)
     }
 
     /// Saves the run so far, if it may be retried or waits for approval.

@@ -87,6 +87,15 @@ impl Refusal {
         Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, Json::Object(detail))
     }
 
+    /// The idempotency key belongs to another request.
+    pub(super) fn key_reused() -> Refusal {
+        let detail = object! {
+            "error_code": "IDEMPOTENCY_KEY_REUSED",
+            "message": "The idempotency key was used for another request. Send a new key with a new request.",
+        };
+        Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, Json::Object(detail))
+    }
+
     /// A function needs a secret that is not configured.
     pub(super) fn missing_secret(prefab: &str, secret: &str, instructions: &str) -> Refusal {
         let detail = object! {
@@ -99,10 +108,10 @@ impl Refusal {
         Refusal::new(StatusCode::BAD_REQUEST, Json::Object(detail))
     }
 
-    /// Nothing here can run the function.
+    /// Nothing here can run the function. The configuration lacks something, so a retry is useless.
     pub(super) fn not_runnable(message: &str) -> Refusal {
         let detail = object! {"error_code": "NOT_RUNNABLE", "message": message};
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Json::Object(detail))
+        Refusal::new(StatusCode::BAD_REQUEST, Json::Object(detail))
     }
 
     /// Sets the time after which the client may try again.

@@ -5,7 +5,8 @@
 //! function: policy, hidden parameters, journal, deadline, cache and ledger are those of every call.
 
 use std::convert::Infallible;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -15,7 +16,8 @@ use http_body::Frame;
 use http_body_util::StreamBody;
 use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
-use toolwright::call::{CallResult, CallStatus};
+use toolwright::call::journal::{Begun, Intent, JournalError, SharedJournal};
+use toolwright::call::{CallResult, CallStatus, canonical};
 use toolwright::catalog::runtime::{EventSender, FunctionError, Runner, split_files};
 use toolwright::catalog::{Access, Catalog, Function};
 use toolwright::toolbox::CompiledTool;
@@ -25,9 +27,9 @@ use toolwright_core::{Json, object};
 
 use super::refusal::Refusal;
 use super::{functions, text};
-use crate::http::{Reply, ReplyBody};
-use crate::key::{Client, Full, Limit};
-use crate::proxy::fault;
+use crate::http::{Reply, ReplyBody, Share};
+use crate::key::Client;
+use crate::proxy::{fault, identity};
 use crate::telemetry::RequestId;
 
 /// Maximum number of calls of a request.
@@ -35,6 +37,9 @@ const MAX_CALLS: usize = 100;
 
 /// Maximum number of calls of a request that run at once.
 const CONCURRENCY: usize = 16;
+
+/// Maximum size of the results of a request in bytes.
+const MAX_RESULT_BYTES: usize = 64 << 20;
 
 /// Interval of the comments in a stream while a function runs, so that proxies keep the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -46,8 +51,18 @@ pub(super) struct Calls<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) runner: &'a Runner,
     pub(super) toolbox: Toolbox,
-    /// The id of the request, the same for a repeated one
-    pub(super) job: String,
+    pub(super) job: Job,
+    pub(super) journal: SharedJournal,
+    /// The memory of the request
+    pub(super) share: Share,
+}
+
+/// The identity of a request.
+pub(super) struct Job {
+    /// The id, the same for a repeated request
+    id: String,
+    /// Whether the client sent an idempotency key, from which the id is derived
+    is_keyed: bool,
 }
 
 /// A call as it was sent.
@@ -79,30 +94,45 @@ impl Calls<'_> {
         }
         let requested: Vec<_> = calls.iter().map(requested).collect::<Result<_, Refusal>>()?;
         let mut checked = self.check(&requested).await?;
-        let (job, session) = (self.job.clone(), self.session());
+        self.identify(RUN, &document).await?;
+        let session = self.session();
         if let [one] = &*checked
             && one.is_streaming
             && let Some(one) = checked.pop()
         {
-            return Ok(streamed(job, self.toolbox, session, one));
+            return Ok(streamed(self, session, one));
         }
         // A client that disconnects ends its calls.
         let _cancel = session.cancel.clone().drop_guard();
-        let running = checked.into_iter().map(|call| run(&self.toolbox, &session, call));
-        let results: Vec<Object> = stream::iter(running).buffered(CONCURRENCY).collect().await;
-        let is_success =
-            |result: &Object| result.get("status").and_then(Json::as_str) == Some(SUCCESS);
-        let status = match results.iter().filter(|result| is_success(result)).count() {
+        let share = &self.share;
+        let running = checked.into_iter().map(|call| async {
+            let result = run(&self.toolbox, &session, call).await;
+            ResultText::reserve(result, share.beside()).await
+        });
+        let mut running = stream::iter(running).buffered(CONCURRENCY);
+        let mut results: Vec<ResultText> = Vec::new();
+        let mut size = 0;
+        while let Some(mut result) = running.next().await {
+            if size + result.text.len() > MAX_RESULT_BYTES {
+                result = ResultText::too_large(share.beside());
+            }
+            size += result.text.len();
+            results.push(result);
+        }
+        let status = match results.iter().filter(|result| result.is_success).count() {
             count if count == results.len() => SUCCESS,
             0 => FAILED,
             _ => "PARTIAL",
         };
-        let results: Vec<Json> = results.into_iter().map(Json::Object).collect();
-        Ok(fault::document(&Json::Object(object! {
-            "job_id": job,
-            "status": status,
-            "results": results,
-        })))
+        let mut text = format!(r#"{{"job_id":"{}","status":"{status}","results":["#, self.job.id);
+        let mut share = share.beside();
+        for (index, result) in results.into_iter().enumerate() {
+            text += if index == 0 { "" } else { "," };
+            text += &result.text;
+            share.join(result.share);
+        }
+        text += "]}";
+        Ok(fault::text(text).map(|body| body.held(share)))
     }
 
     /// Runs the call of `/v1/prefabs/{id}/execute`.
@@ -117,21 +147,48 @@ impl Calls<'_> {
             files: document.get("files"),
         };
         let mut checked = self.check(&[requested]).await?;
-        let (job, session) = (self.job.clone(), self.session());
+        self.identify(prefab, &document).await?;
+        let session = self.session();
         let Some(one) = checked.pop() else { return Err(Refusal::invalid("There is no call.")) };
         if one.is_streaming {
-            return Ok(streamed(job, self.toolbox, session, one));
+            return Ok(streamed(self, session, one));
         }
         let _cancel = session.cancel.clone().drop_guard();
-        let mut reply = object! {"job_id": job};
-        for (name, value) in run(&self.toolbox, &session, one).await {
-            reply.push(name, value);
-        }
-        Ok(fault::document(&Json::Object(reply)))
+        let result = run(&self.toolbox, &session, one).await;
+        let ResultText { text, share, .. } = ResultText::reserve(result, self.share.beside()).await;
+        // Both are objects with members.
+        let text = format!(r#"{{"job_id":"{}",{}"#, self.job.id, &text[1..]);
+        Ok(fault::text(text).map(|body| body.held(share)))
     }
 
     fn session(&self) -> Session {
-        Session::new(self.job.as_str()).with_caller(self.client.caller()).with_exact_arguments()
+        let session = Session::new(self.job.id.as_str());
+        session.with_caller(self.client.caller()).with_exact_arguments()
+    }
+
+    /// Records the content of a request with an idempotency key. Another content with the same key is refused.
+    async fn identify(&self, target: &str, document: &Object) -> Result<(), Refusal> {
+        if !self.job.is_keyed {
+            return Ok(());
+        }
+        let digest = Json::from(identity::hash(&[target, &canonical(document)]));
+        let key: Arc<str> = identity::hash(&["request", &self.job.id]).into();
+        let intent = Intent {
+            key: Arc::clone(&key),
+            unversioned_key: Arc::clone(&key),
+            run: self.job.id.as_str().into(),
+            tool: "request".into(),
+            call_id: "request".into(),
+        };
+        let failed = |error: JournalError| Refusal::unavailable(&error.to_string());
+        loop {
+            match self.journal.begin(&intent).await.map_err(failed)? {
+                Begun::Finished(recorded) if recorded == digest => return Ok(()),
+                Begun::Finished(_) => return Err(Refusal::key_reused()),
+                // A request with this key may be faster: the first record stays.
+                _ => self.journal.finish(&key, &digest).await.map_err(failed)?,
+            }
+        }
     }
 
     /// Finds and checks all calls, and counts them against the client's rate.
@@ -160,10 +217,7 @@ impl Calls<'_> {
                 (function.streaming, function.output_files().next().is_some());
             checked.push(CheckedFunction { tool, call, is_streaming, has_files });
         }
-        let now = Instant::now();
-        for _ in requested {
-            self.client.try_admit(now).map_err(|full| Refusal::rate(self.client, full))?;
-        }
+        super::admit(self.client, requested.len().max(1) as u64)?;
         Ok(checked)
     }
 }
@@ -171,18 +225,52 @@ impl Calls<'_> {
 const SUCCESS: &str = "SUCCESS";
 const FAILED: &str = "FAILED";
 
-/// Returns the id of a request. A client that repeats a request with the same `idempotency-key` repeats no
-/// effect, because the journal knows the calls.
-pub(super) fn job_id(client: &Client, headers: &HeaderMap) -> String {
-    match headers.get("idempotency-key") {
-        Some(key) => {
-            let mut hasher = blake3::Hasher::new();
-            for part in [client.name().as_bytes(), key.as_bytes()] {
-                hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+/// What distinguishes the content of a request with several calls from one with a prefab's call.
+const RUN: &str = "run";
+
+impl Job {
+    /// Returns the identity of a request. A client that repeats a request with the same `idempotency-key`
+    /// repeats no effect, because the journal knows the calls.
+    pub(super) fn new(client: &Client, headers: &HeaderMap) -> Job {
+        let key = headers.get("idempotency-key").filter(|key| !key.is_empty());
+        let id = match key {
+            Some(key) => {
+                let key = String::from_utf8_lossy(key.as_bytes());
+                identity::hash(&[client.name(), &key])[..32].to_owned()
             }
-            hasher.finalize().to_hex()[..32].to_owned()
+            None => RequestId::random().to_string(),
+        };
+        Job { id, is_keyed: key.is_some() }
+    }
+}
+
+/// The text of an entry of the results, with its share of the memory budget.
+struct ResultText {
+    is_success: bool,
+    text: String,
+    share: Share,
+}
+
+impl ResultText {
+    async fn reserve(result: Object, mut share: Share) -> ResultText {
+        let is_success = result.get("status").and_then(Json::as_str) == Some(SUCCESS);
+        let text = Json::Object(result).compact();
+        if text.len() > MAX_RESULT_BYTES || share.resize(text.len()).await.is_err() {
+            return ResultText::too_large(share);
         }
-        None => RequestId::random().to_string(),
+        ResultText { is_success, text, share }
+    }
+
+    /// The entry for a call that ran, whose result does not fit.
+    fn too_large(share: Share) -> ResultText {
+        let message = format!(
+            "The function has run, but its result is too large. The results of a request may have {} MiB, \
+             and must fit into the gateway's memory. Call the function with fewer others, or ask it for less.",
+            MAX_RESULT_BYTES >> 20
+        );
+        let error = object! {"error_code": "RESULT_TOO_LARGE", "message": message};
+        let text = Json::Object(object! {"status": FAILED, "error": error}).compact();
+        ResultText { is_success: false, text, share }
     }
 }
 
@@ -284,13 +372,16 @@ struct StreamedCall {
     /// The data of the function's last event, and whether it is an error
     last: Option<(Json, bool)>,
     _cancel: DropGuard,
+    /// The memory of the request
+    _share: Share,
 }
 
 /// Number of events that wait for the client.
 const MAX_WAITING_EVENTS: usize = 16;
 
 /// Runs a call, and replies with server-sent events. The call is cancelled if the client disconnects.
-fn streamed(job: String, toolbox: Toolbox, session: Session, call: CheckedFunction) -> Reply {
+fn streamed(calls: Calls<'_>, session: Session, call: CheckedFunction) -> Reply {
+    let Calls { toolbox, job, share, .. } = calls;
     let (sender, events) = mpsc::channel(MAX_WAITING_EVENTS);
     let session = session.with_context(Context::new().with(EventSender(sender)));
     let cancel = session.cancel.clone().drop_guard();
@@ -299,12 +390,13 @@ fn streamed(job: String, toolbox: Toolbox, session: Session, call: CheckedFuncti
     let call = StreamedCall {
         running: Some(running),
         events,
-        job,
+        job: job.id,
         has_files,
         is_started: false,
         has_content: false,
         last: None,
         _cancel: cancel,
+        _share: share,
     };
     let events = stream::unfold(call, StreamedCall::next)
         .map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text))));
@@ -398,18 +490,5 @@ impl From<FunctionError> for Refusal {
             }
             other => Refusal::not_runnable(&other.to_string()),
         }
-    }
-}
-
-impl Refusal {
-    /// The client has used its rate.
-    fn rate(client: &Client, full: Full) -> Refusal {
-        let (rate, kind) = match full.limit {
-            Limit::Requests(rate) => (rate, "requests_per_minute"),
-            Limit::Tokens(rate) => (rate, "tokens_per_minute"),
-        };
-        let limited = client.limited(full);
-        let quota = Refusal::quota(&limited.message, kind, rate.get(), rate.get());
-        quota.with_retry_after(limited.retry_after_ms)
     }
 }

@@ -20,6 +20,12 @@ pub(super) struct Left {
     pub(super) dialect: &'static str,
 }
 
+/// Labels of MCP servers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct Server {
+    pub(super) server: Arc<str>,
+}
+
 /// Labels of durations.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct Times {

@@ -62,7 +62,7 @@ fn every_number_is_where_it_belongs() {
         ..record("fast")
     };
     telemetry.emit(failed);
-    let text = telemetry.prometheus();
+    let text = telemetry.prometheus(|_| true);
     for line in [
         r#"toolwright_requests_total{dialect="openai-chat",upstream="claude",model="fast",status="2xx"} 2"#,
         r#"toolwright_requests_total{dialect="openai-chat",upstream="claude",model="other",status="2xx"} 2"#,
@@ -116,7 +116,7 @@ fn losses_are_counted_by_severity() {
     let line = format!(
         r#"toolwright_losses_total{{dialect="anthropic",upstream_dialect="gemini",severity="minor"}} {lost}"#
     );
-    assert!(telemetry.prometheus().contains(&line), "{}", telemetry.prometheus());
+    assert!(telemetry.prometheus(|_| true).contains(&line), "{}", telemetry.prometheus(|_| true));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn exchanges_under_way_are_counted_until_they_end() {
     one.finish();
     drop(two);
     assert_eq!(telemetry.metrics().in_flight(), 0);
-    let text = telemetry.prometheus();
+    let text = telemetry.prometheus(|_| true);
     assert!(text.contains(r#"toolwright_client_disconnects_total{dialect="gemini"} 1"#), "{text}");
 }
 
@@ -165,7 +165,7 @@ fn calls_of_functions_are_counted_up_to_a_limit_of_names() {
     ] {
         ledger.record(call(tool, error, source).into());
     }
-    let text = telemetry.prometheus();
+    let text = telemetry.prometheus(|_| true);
     for line in [
         r#"toolwright_function_calls_total{function="files/parse",outcome="ok"} 2"#,
         r#"toolwright_function_calls_total{function="files/parse",outcome="timed_out"} 1"#,
@@ -179,7 +179,7 @@ fn calls_of_functions_are_counted_up_to_a_limit_of_names() {
     for number in 0..1_100 {
         ledger.record(call(&format!("many/{number}"), None, ran).into());
     }
-    let text = telemetry.prometheus();
+    let text = telemetry.prometheus(|_| true);
     let own = text.matches("toolwright_function_duration_seconds_count{").count();
     assert_eq!(own, 1_001, "the limit, and `other`");
     assert!(text.contains(r#"toolwright_function_calls_total{function="other",outcome="ok"} 101"#));

@@ -9,6 +9,7 @@ use toolwright_core::{Json, object};
 
 use super::{client, detail, token};
 use crate::gateway::{Answer, Gateway, items_at, text_at, until};
+use crate::run::toolwright;
 use crate::telemetry::openapi::schema;
 
 /// A prefab whose process is a shell script.
@@ -22,6 +23,9 @@ const MANIFEST: &str = r#"{
      "parameters": [{"name": "word", "type": "string", "description": "A word", "required": true},
                     {"name": "times", "type": "integer", "description": "How often"},
                     {"name": "owner", "type": "string", "description": "Whose it is"}], "secrets": []},
+    {"name": "large", "description": "Returns a large text",
+     "parameters": [{"name": "megabytes", "type": "integer", "description": "Its size", "required": true}],
+     "secrets": []},
     {"name": "fail", "description": "Fails", "parameters": [], "secrets": []},
     {"name": "count", "description": "Adds a line to a file",
      "parameters": [{"name": "file", "type": "string", "description": "Where", "required": true}],
@@ -49,6 +53,9 @@ case $(field function) in
   fail) echo "out of order" >&2; exit 3 ;;
   count) echo line >> "$(field file)"; printf 'null' ;;
   needs_key) printf '{"length":%s}' "$(printf '%s' "$(field API_KEY)" | wc -c)" ;;
+  large)
+    size=$(printf '%s' "$input" | sed -n 's/.*"megabytes":\([0-9]*\).*/\1/p')
+    printf '"'; head -c "$((size * 1048576))" /dev/zero | tr '\0' a; printf '"' ;;
   hang) sleep 1000 ;;
   wait) echo $$ > "$(field file)"; sleep 1000 ;;
   tell) echo '{"type":"content","data":"a"}'; echo '{"type":"progress","data":{"percent":50}}'
@@ -193,6 +200,16 @@ fn a_missing_secret_is_named_with_instructions_and_a_present_one_stays_inside() 
     assert_eq!(answer.json().pointer("/results/0/output/output/length"), Some(&length));
     assert!(!answer.text().contains(crate::gateway::UPSTREAM_KEY));
     assert!(!gateway.log().contains(crate::gateway::UPSTREAM_KEY));
+}
+
+#[test]
+fn a_builtin_function_that_is_not_configured_is_named() {
+    let gateway = start("");
+    let body = br#"{"function": "list_files", "parameters": {}}"#;
+    let answer = gateway.post("/v1/prefabs/builtin-files/execute", &[], body);
+    assert_eq!(answer.status, 400, "{}", answer.text());
+    assert_eq!(word(&answer.json(), "/detail/error_code"), "NOT_RUNNABLE");
+    assert_eq!(schema("Detail").violations(&answer.json()), []);
 }
 
 #[test]
@@ -346,6 +363,129 @@ fn every_call_is_in_the_ledger_and_in_the_metrics_under_its_function() {
         Some(tools.collect::<Vec<String>>()).filter(|own| own.len() == 2)
     });
     assert!(tools.iter().all(|own| own.starts_with("shell-prefab/")), "{tools:?}");
+    let data = gateway.data();
+    let details = |function: &str, more: &[&str]| {
+        let arguments = ["catalog", "details", "shell-prefab", function, "--data"];
+        let ran = toolwright(&[&arguments, &[data.to_str().unwrap()][..], more].concat(), b"");
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.text()
+    };
+    let shown = details("echo", &[]);
+    assert!(shown.contains("\n}\n\n1 calls, 0 errors, latency p50 "), "{shown}");
+    let document = Json::parse(&details("fail", &["--json"])).unwrap();
+    assert_eq!(document.pointer("/figures/calls"), Some(&Json::from(1_u64)));
+    assert_eq!(document.pointer("/figures/errors"), Some(&Json::from(1_u64)));
+    assert_eq!(document.pointer("/name").and_then(Json::as_str), Some("fail"));
+}
+
+#[test]
+fn metrics_name_no_function_that_the_client_may_not_call() {
+    let clients = client("alice", "") + &client("bob", "tools = [\"shell-prefab/echo\"]");
+    let gateway = start(&clients);
+    let alice = [("authorization", "Bearer key-alice")];
+    run(&gateway, &alice, &[call("echo", r#"{"word": "a"}"#), call("fail", "{}")]).ok();
+    let of = |key: &str| {
+        let bearer = format!("Bearer key-{key}");
+        gateway.get("/metrics", &[("authorization", &bearer)]).ok().text()
+    };
+    assert!(of("alice").contains("shell-prefab/fail"));
+    let bob = of("bob");
+    assert!(bob.contains("shell-prefab/echo") && !bob.contains("fail\""), "{bob}");
+    assert!(bob.contains("toolwright_requests_in_flight") && bob.ends_with("# EOF\n"));
+}
+
+#[test]
+fn a_request_whose_calls_exceed_the_rate_is_not_counted() {
+    let clients =
+        client("alice", "requests_per_minute = 3") + &client("bob", "requests_per_minute = 3");
+    let gateway = start(&clients);
+    let alice = [("authorization", "Bearer key-alice")];
+    let echo = || call("echo", r#"{"word": "a"}"#);
+    let answer = run(&gateway, &alice, &vec![echo(); 4]);
+    assert_eq!((answer.status, answer.header("retry-after")), (429, None));
+    assert!(word(&answer.json(), "/detail/message").contains("fewer calls"), "{}", answer.text());
+    run(&gateway, &alice, &vec![echo(); 2]).ok();
+    let answer = run(&gateway, &alice, &vec![echo(); 2]);
+    assert!(answer.status == 429 && answer.header("retry-after").is_some(), "{}", answer.text());
+    run(&gateway, &alice, &[echo()]).ok();
+    assert_eq!(run(&gateway, &alice, &[]).status, 429, "a request without calls is one");
+    // Tokens and files count as well.
+    let bob = [("authorization", "Bearer key-bob")];
+    token(&gateway, "bob");
+    gateway.get("/internal/files/list", &bob).ok();
+    let link = gateway.post("/internal/files/generate_upload_url", &bob, br#"{"filename": "a"}"#);
+    let link = text_at(&link.ok().json(), "/upload_url");
+    for answer in [
+        gateway.post("/v1/auth/convert_to_internal_token", &bob, b""),
+        gateway.get("/internal/files/list", &bob),
+    ] {
+        assert_eq!(answer.status, 429, "{}", answer.text());
+        assert_eq!(word(&answer.json(), "/detail/quota_type"), "requests_per_minute");
+    }
+    let path = link.split_once("/internal/").map(|(_, path)| format!("/internal/{path}")).unwrap();
+    assert_eq!(
+        gateway.ask("PUT", &path, &[], b"bytes").answer().status,
+        200,
+        "the link was counted"
+    );
+}
+
+#[test]
+fn documents_that_are_large_once_parsed_are_refused() {
+    let memory = "[limits]\nmemory = 67108864\n";
+    let gateway = start(memory);
+    let heavy = format!("[{}]", vec!["[]"; 1 << 20].join(","));
+    let bodies = [
+        ("/v1/internal/run", format!(r#"{{"calls": [], "more": {heavy}}}"#)),
+        ("/v1/prefabs/shell-prefab/execute", format!(r#"{{"function": "fail", "more": {heavy}}}"#)),
+    ];
+    for (path, body) in bodies {
+        let answer = gateway.post(path, &[], body.as_bytes());
+        assert_eq!(answer.status, 413, "{path}: {}", answer.text());
+        assert!(detail(&answer).contains("limits.memory"), "{}", answer.text());
+    }
+}
+
+#[test]
+fn the_results_of_a_request_are_bounded_together() {
+    let gateway = start("[limits]\nbody = 1048576\nmemory = 8388608\n");
+    let large = || call("large", r#"{"megabytes": 2}"#);
+    let calls = [large(), large(), large(), call("echo", r#"{"word": "a"}"#)];
+    let answer = run(&gateway, &[], &calls).ok().json();
+    assert_eq!(word(&answer, "/status"), "PARTIAL");
+    assert_eq!(schema("RunResult").violations(&answer), []);
+    let results = items_at(&answer, "/results");
+    let refused = results.iter().filter_map(|own| own.pointer("/error/error_code")?.as_str());
+    assert_eq!(refused.collect::<Vec<_>>(), ["RESULT_TOO_LARGE"], "two of three fit");
+    assert_eq!(word(&results[3], "/status"), "SUCCESS");
+    // The memory is free again.
+    let answer = run(&gateway, &[], &[large(), large()]).ok().json();
+    assert_eq!(word(&answer, "/status"), "SUCCESS");
+}
+
+#[test]
+fn an_idempotency_key_belongs_to_one_request() {
+    let gateway = start("");
+    let file = gateway.data().join("lines");
+    let count = call("count", &format!(r#"{{"file": "{}"}}"#, file.display()));
+    let keyed = [("idempotency-key", "order-17")];
+    let unknown = run(&gateway, &keyed, &[call("cuont", "{}")]);
+    assert_eq!(unknown.status, 404, "a refused request does not use the key");
+    let first = run(&gateway, &keyed, std::slice::from_ref(&count)).ok().text();
+    assert_eq!(
+        run(&gateway, &keyed, &[count.replace(": ", ":")]).ok().text(),
+        first,
+        "the same value"
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "line\n", "the effect happened once");
+    for calls in [vec![count.clone(), count.clone()], vec![call("fail", "{}")]] {
+        let answer = run(&gateway, &keyed, &calls);
+        assert_eq!(answer.status, 422, "{}", answer.text());
+        assert_eq!(word(&answer.json(), "/detail/error_code"), "IDEMPOTENCY_KEY_REUSED");
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "line\n");
+    run(&gateway, &[("idempotency-key", "order-18")], &[count]).ok();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "line\nline\n");
 }
 
 /// A server that answers every request with what it received, and its address.

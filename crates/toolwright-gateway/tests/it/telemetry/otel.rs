@@ -199,7 +199,7 @@ async fn spans_that_no_collector_accepts_are_counted() {
     one.trace(&HeaderMap::new());
     one.finish();
     telemetry.flush().await.unwrap();
-    let text = telemetry.prometheus();
+    let text = telemetry.prometheus(|_| true);
     assert!(text.contains("toolwright_spans_dropped_total 1"), "{text}");
 }
 

@@ -43,6 +43,15 @@ pub(super) fn usage(
     query.query_row(params![tenant, now], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
+/// Size of a tenant's files that have not expired, without one of them.
+pub(super) fn others(connection: &Connection, url: &FileUrl, now: u64) -> rusqlite::Result<u64> {
+    let mut query = connection.prepare_cached(
+        "SELECT coalesce(sum(size), 0) FROM files
+         WHERE tenant = ?1 AND id != ?2 AND (expires IS NULL OR expires > ?3)",
+    )?;
+    query.query_row(params![url.tenant(), url.id(), now], |row| row.get(0))
+}
+
 /// Inserts a reserved file.
 pub(super) fn insert(
     connection: &Connection,
@@ -68,14 +77,14 @@ pub(super) fn exists(connection: &Connection, url: &FileUrl, now: u64) -> rusqli
     query.exists(params![url.id(), url.tenant(), url.name(), now])
 }
 
-/// Marks a file as complete. Returns whether it still has a row.
+/// Marks a file as complete.
 pub(super) fn complete(
     connection: &Connection,
     url: &FileUrl,
     size: u64,
     lifetime: &Lifetime,
     now: u64,
-) -> rusqlite::Result<bool> {
+) -> rusqlite::Result<()> {
     let (state, session, expires) = match lifetime {
         Lifetime::Permanent => ("permanent", None, None),
         Lifetime::Temporary { lifetime, session } => {
@@ -86,15 +95,7 @@ pub(super) fn complete(
         "UPDATE files SET state = ?3, session = ?4, size = ?5, modified = ?6, expires = ?7
          WHERE id = ?1 AND tenant = ?2",
     )?;
-    let changed =
-        change.execute(params![url.id(), url.tenant(), state, session, size, now, expires])?;
-    Ok(changed == 1)
-}
-
-/// Lets a file expire now.
-pub(super) fn expire(connection: &Connection, url: &FileUrl, now: u64) -> rusqlite::Result<()> {
-    let mut change = connection.prepare_cached("UPDATE files SET expires = ?2 WHERE id = ?1")?;
-    change.execute(params![url.id(), now])?;
+    change.execute(params![url.id(), url.tenant(), state, session, size, now, expires])?;
     Ok(())
 }
 

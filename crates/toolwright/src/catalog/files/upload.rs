@@ -1,6 +1,9 @@
 //! Uploads: bytes that are written as they arrive.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use tokio::fs::File;
@@ -10,7 +13,7 @@ use super::{
     FileError, FileUrl, Files, INCOMING, Lifetime, StoredFile, blocking, failed, seconds, table,
     url,
 };
-use crate::key_file::{create_private, create_private_folder};
+use crate::private_file;
 
 /// Size of the buffer of [`Upload::copy`] in bytes.
 const BUFFER: usize = 64 << 10;
@@ -24,8 +27,89 @@ pub struct Upload {
     file: File,
     part: PartFile,
     size: u64,
-    /// Bytes that the other files of the tenant use
+    /// Bytes that the other files of the tenant used at the start
     used: u64,
+    reserved: ReservedBytes,
+}
+
+/// Bytes of the uploads that are under way, by tenant, so that together they stay within the quota.
+#[derive(Debug, Default)]
+pub(super) struct Incoming(Mutex<HashMap<String, IncomingBytes>>);
+
+#[derive(Debug, Default, Clone, Copy)]
+struct IncomingBytes {
+    /// Number of uploads
+    uploads: usize,
+    /// Bytes that they have written
+    written: u64,
+    /// Bytes of uploads that finished since there was none under way
+    finished: u64,
+}
+
+/// The bytes of an upload. Dropping it releases them.
+#[derive(Debug)]
+struct ReservedBytes {
+    files: Files,
+    tenant: String,
+    size: u64,
+    /// Bytes of other uploads that had finished at the start
+    finished: u64,
+    /// Whether the upload finished, so that its bytes still count for others
+    is_finished: bool,
+}
+
+impl ReservedBytes {
+    fn new(files: Files, tenant: &str) -> ReservedBytes {
+        let mut tenants = files.0.incoming.lock();
+        let own = tenants.entry(tenant.to_owned()).or_default();
+        own.uploads += 1;
+        let finished = own.finished;
+        drop(tenants);
+        ReservedBytes { files, tenant: tenant.to_owned(), size: 0, finished, is_finished: false }
+    }
+
+    /// Reserves more bytes, if they are within a limit together with those of other uploads. The error is the number
+    /// of bytes that others use.
+    fn grow(&mut self, more: u64, used: u64, limit: u64) -> Result<(), u64> {
+        let mut tenants = self.files.0.incoming.lock();
+        let own = tenants.entry(self.tenant.clone()).or_default();
+        let finished = own.finished.saturating_sub(self.finished);
+        let all = used.saturating_add(own.written).saturating_add(finished);
+        if all.saturating_add(more) > limit {
+            return Err(all.saturating_sub(self.size));
+        }
+        own.written += more;
+        self.size += more;
+        Ok(())
+    }
+}
+
+impl Drop for ReservedBytes {
+    fn drop(&mut self) {
+        let mut tenants = self.files.0.incoming.lock();
+        let Some(own) = tenants.get_mut(&self.tenant) else { return };
+        own.uploads -= 1;
+        own.written = own.written.saturating_sub(self.size);
+        if self.is_finished {
+            own.finished += self.size;
+        }
+        if own.uploads == 0 {
+            tenants.remove(&self.tenant);
+        }
+    }
+}
+
+impl Incoming {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, IncomingBytes>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How the commit of an upload ended.
+enum Commit {
+    Done(Option<StoredFile>),
+    OverQuota { used: u64 },
+    NotMoved(io::Error),
 }
 
 /// The bytes of an incomplete upload. Dropping it removes them.
@@ -46,17 +130,19 @@ impl Upload {
         now: SystemTime,
     ) -> Result<Upload, FileError> {
         let (row, now) = (url.clone(), seconds(now));
+        // Before the table is read: what finishes in between counts twice rather than not at all.
+        let reserved = ReservedBytes::new(files.clone(), url.tenant());
         let used = files.0.writer.sender()?.ask(move |change| {
             let exists = table::exists(change, &row, now)?;
-            exists.then(|| table::usage(change, row.tenant(), now)).transpose()
+            exists.then(|| table::others(change, &row, now)).transpose()
         });
-        let (_, used) = used.await?.ok_or(FileError::NotFound)?;
+        let used = used.await?.ok_or(FileError::NotFound)?;
         let name = url::random_digits().map_err(|_| files.no_random())?;
         let part = files.0.folder.join(INCOMING).join(name);
         let created = part.clone();
-        let file = blocking(part.clone(), move || create_private(&created)).await?;
+        let file = blocking(part.clone(), move || private_file::create(&created)).await?;
         let (file, part) = (File::from_std(file), PartFile(part));
-        Ok(Upload { files, url, file, part, size: 0, used })
+        Ok(Upload { files, url, file, part, size: 0, used, reserved })
     }
 
     /// Returns the URL that the file will have.
@@ -71,10 +157,9 @@ impl Upload {
         if size > limits.file_bytes {
             return Err(FileError::TooLarge { max: limits.file_bytes });
         }
-        if self.used.saturating_add(size) > limits.tenant_bytes {
-            let (limit, used) = (limits.tenant_bytes, self.used);
-            return Err(FileError::Quota { unit: "bytes", limit, used });
-        }
+        let limit = limits.tenant_bytes;
+        let grown = self.reserved.grow(bytes.len() as u64, self.used, limit);
+        grown.map_err(|used| FileError::Quota { unit: "bytes", limit, used })?;
         self.file.write_all(bytes).await.map_err(|error| failed(&self.part.0, error))?;
         self.size = size;
         Ok(())
@@ -92,7 +177,8 @@ impl Upload {
         }
     }
 
-    /// Completes the file. From now on it can be found, for its lifetime.
+    /// Completes the file. From now on it can be found, for its lifetime. If this fails, earlier bytes of the file
+    /// stay.
     pub async fn finish(
         mut self,
         lifetime: Lifetime,
@@ -105,38 +191,35 @@ impl Upload {
         };
         synced.await.map_err(|error| failed(&self.part.0, error))?;
         let (part, path) = (self.part.0.clone(), self.files.path(&self.url));
-        let moved = path.clone();
-        let rename = move || {
-            if let Some(folder) = moved.parent() {
-                create_private_folder(folder)?;
-            }
-            std::fs::rename(part, moved)
-        };
-        blocking(path, rename).await?;
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        blocking(folder.clone(), move || private_file::create_folder(&folder)).await?;
         let (row, size, limit) = (self.url.clone(), self.size, self.files.0.limits.tenant_bytes);
-        let now = seconds(now);
+        let (now, target, mut is_moved) = (seconds(now), path.clone(), false);
         let committed = self.files.0.writer.sender()?.ask(move |change| {
-            // Other uploads may have finished since this one began.
-            let is_found = table::complete(change, &row, size, &lifetime, now)?;
-            let (_, used) = table::usage(change, row.tenant(), now)?;
-            if used > limit {
-                // Removed below, or by a sweep after a crash.
-                table::expire(change, &row, now)?;
+            if !table::exists(change, &row, now)? {
+                return Ok(Commit::Done(None));
             }
-            Ok((is_found, used, table::find(change, &row, now)?))
+            // Another process may have stored files since this upload began.
+            let used = table::others(change, &row, now)?;
+            if used.saturating_add(size) > limit {
+                return Ok(Commit::OverQuota { used });
+            }
+            // Within the transaction, so that a refused upload replaces nothing.
+            if !is_moved && let Err(error) = std::fs::rename(&part, &target) {
+                return Ok(Commit::NotMoved(error));
+            }
+            is_moved = true;
+            table::complete(change, &row, size, &lifetime, now)?;
+            Ok(Commit::Done(table::find(change, &row, now)?))
         });
         match committed.await? {
-            (false, ..) => {
-                let path = self.files.path(&self.url);
-                blocking(path.clone(), move || std::fs::remove_file(path)).await?;
-                Err(FileError::NotFound)
+            Commit::Done(Some(file)) => {
+                self.reserved.is_finished = true;
+                Ok(StoredFile { path, ..file })
             }
-            (true, used, None) => {
-                let used = used.saturating_sub(self.size);
-                self.files.remove(vec![self.url.clone()]).await?;
-                Err(FileError::Quota { unit: "bytes", limit, used })
-            }
-            (true, _, Some(file)) => Ok(StoredFile { path: self.files.path(&self.url), ..file }),
+            Commit::Done(None) => Err(FileError::NotFound),
+            Commit::OverQuota { used } => Err(FileError::Quota { unit: "bytes", limit, used }),
+            Commit::NotMoved(error) => Err(failed(&path, error)),
         }
     }
 

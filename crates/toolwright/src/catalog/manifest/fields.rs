@@ -19,7 +19,8 @@ impl Problems {
         Problems { faults: RefCell::default(), checks_schemas }
     }
 
-    /// Whether schemas are compiled.
+    /// Whether schemas are compiled, and requests are compared with the files: not for a manifest that was
+    /// published, perhaps before such a check existed.
     pub(super) fn checks_schemas(&self) -> bool {
         self.checks_schemas
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use toolwright_core::json::{Object, pointer};
+use toolwright_core::schema::Check;
 use toolwright_core::{Json, duration, object};
 
 use super::definition;
@@ -46,6 +47,18 @@ pub struct Function {
     pub streaming: bool,
     /// How it is sent as an HTTP request, if the runtime is HTTP
     pub http: Option<Binding>,
+    /// Calls that show how it is used, and that test it
+    pub examples: Vec<Example>,
+}
+
+/// A call of a function, as its manifest shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Example {
+    /// The arguments, without hidden parameters
+    pub arguments: Object,
+    /// The return value, if the manifest states it
+    pub returns: Option<Json>,
 }
 
 /// Files that a function takes or returns under one key.
@@ -80,6 +93,11 @@ impl Function {
     /// Returns the files that it returns.
     pub fn output_files(&self) -> impl Iterator<Item = &FileParameter> {
         self.files.iter().filter(|file| file.direction == FileDirection::Output)
+    }
+
+    /// Returns the files that it takes and that no HTTP request of it has.
+    pub(in crate::catalog) fn unsent_files(&self) -> impl Iterator<Item = &FileParameter> {
+        unsent_files(&self.files, self.http.as_ref())
     }
 
     /// Returns the schema of the arguments that a caller sends: without hidden parameters.
@@ -167,6 +185,7 @@ pub(super) fn read(
         let binding = Binding::parse(node.value);
         binding.map_err(|error| problems.add(node.pointer + &error.pointer, error.problem)).ok()
     });
+    let examples = fields.take("examples");
     fields.finish();
 
     let (mut arguments, names) = input?;
@@ -199,6 +218,15 @@ pub(super) fn read(
             problems.add(format!("{at}/http/security"), problem);
         }
     }
+    if let Some(Runtime::Http { .. }) = runtime
+        && problems.checks_schemas()
+    {
+        for file in unsent_files(&files, http.as_ref()) {
+            let problem =
+                "no request has this file: send it as the body or as a part of the body of 'http'";
+            problems.add(format!("{at}/files/{}", pointer::escape(&file.key)), problem);
+        }
+    }
     vocabulary::add_files(&mut arguments, &files);
     let input_schema = Json::Object(arguments);
     if problems.checks_schemas() {
@@ -220,7 +248,7 @@ pub(super) fn read(
     }
     let hidden = hidden?;
     let definition = definition::define(written.as_object()?, &input_schema, takes_files, &hidden);
-    Some(Function {
+    let function = Function {
         name: name?,
         description: description?,
         definition,
@@ -234,7 +262,52 @@ pub(super) fn read(
         secrets,
         streaming: streaming?,
         http,
-    })
+        examples: Vec::new(),
+    };
+    let examples = examples.map_or(Some(Vec::new()), |node| read_examples(&node, &function));
+    Some(Function { examples: examples?, ..function })
+}
+
+/// Returns the input files that no request has.
+fn unsent_files<'f>(
+    files: &'f [FileParameter],
+    http: Option<&Binding>,
+) -> impl Iterator<Item = &'f FileParameter> {
+    let is_sent = move |key: &str| http.is_some_and(|http| http.files().any(|own| own == key));
+    let inputs = files.iter().filter(|file| file.direction == FileDirection::Input);
+    inputs.filter(move |file| !is_sent(&file.key))
+}
+
+/// Reads the examples of a function, and checks them with its schemas.
+fn read_examples(node: &Node<'_>, function: &Function) -> Option<Vec<Example>> {
+    let items = node.items()?;
+    // A schema that does not compile is reported at its place.
+    let compile = |schema: &Json| Check::compile(schema).ok();
+    let is_checked = node.problems.checks_schemas() && !items.is_empty();
+    let input = is_checked.then(|| compile(&function.visible_schema())).flatten();
+    let output = function.output_schema.as_ref().filter(|_| is_checked).and_then(compile);
+    let mut examples = Vec::with_capacity(items.len());
+    for item in items {
+        let Some(mut fields) = Fields::of(item) else { continue };
+        let arguments = fields.require("arguments").and_then(|node| {
+            check_example(&node, input.as_ref());
+            node.object().cloned()
+        });
+        let returns = fields.take("returns").map(|node| {
+            check_example(&node, output.as_ref());
+            node.value.clone()
+        });
+        fields.finish();
+        examples.extend(arguments.map(|arguments| Example { arguments, returns }));
+    }
+    Some(examples)
+}
+
+/// Reports the members of an example that a schema does not accept.
+fn check_example(node: &Node<'_>, check: Option<&Check>) {
+    for violation in check.into_iter().flat_map(|check| check.violations(node.value)) {
+        node.problems.add(format!("{}{}", node.pointer, violation.path), violation.message);
+    }
 }
 
 fn join(start: &str, parts: &[&[&str]]) -> String {

@@ -35,6 +35,8 @@ pub enum McpServer {
     Command(Vec<String>),
     /// A server over HTTP
     Url(String),
+    /// A server of the configuration, by its name
+    Configured(String),
 }
 
 const KINDS: [&str; 4] = ["builtin", "http", "mcp", "process"];
@@ -89,13 +91,16 @@ fn read_http(node: Node<'_>) -> Option<Runtime> {
 fn read_mcp(node: Node<'_>) -> Option<Runtime> {
     let mut fields = Fields::of(node)?;
     let (program, address) = (fields.take("command"), fields.take("url"));
-    if program.is_some() == address.is_some() {
-        fields.node().fault("an MCP server has either a command or a url");
+    let server = fields.take("server");
+    if [&program, &address, &server].into_iter().flatten().count() != 1 {
+        fields.node().fault("an MCP server is either a command, a url or a configured server");
     }
     fields.finish();
+    let server = server.and_then(|node| node.text_of(1, 128));
     let program = program.and_then(|node| command(&node)).map(McpServer::Command);
     let address = address.and_then(|node| url(&node)).map(McpServer::Url);
-    program.or(address).map(Runtime::Mcp)
+    let server = server.map(McpServer::Configured);
+    program.or(address).or(server).map(Runtime::Mcp)
 }
 
 fn url(node: &Node<'_>) -> Option<String> {

@@ -219,6 +219,29 @@ fn a_runtime_is_exactly_one() {
 }
 
 #[test]
+fn an_http_function_sends_all_its_input_files() {
+    let document = |http: &str| {
+        let files = r#""files":{"in":{"type":"array","items":{"type":"InputFile"}},
+            "out":{"type":"array","items":{"type":"OutputFile"}}}"#;
+        let function = format!(r#"{{"name":"run","description":"Runs.",{files}{http}}}"#);
+        let mut document = manifest(&function, "");
+        let runtime = Json::parse(r#"{"http":{"base_url":"https://example.com"}}"#).unwrap();
+        document.as_object_mut().unwrap().insert("runtime", runtime);
+        document
+    };
+    let read = |http: &str| Manifest::parse(&document(http));
+    let bound = |body: &str| format!(r#","http":{{"method":"POST","path":"/"{body}}}"#);
+    assert_eq!(pointers(read("")), ["/functions/0/files/in"]);
+    assert_eq!(pointers(read(&bound(""))), ["/functions/0/files/in"]);
+    let body = r#","body":{"content_type":"application/pdf","file":"in"}"#;
+    assert!(read(&bound(body)).is_ok(), "{:?}", read(&bound(body)).err());
+    // What was published before this was checked stays readable.
+    let published = Manifest::parse_published(&document("")).unwrap();
+    let unsent: Vec<&str> = published.functions[0].unsent_files().map(|own| &*own.key).collect();
+    assert_eq!(unsent, ["in"]);
+}
+
+#[test]
 fn ids_are_kebab_case() {
     for id in ["abc", "file-processing-prefab", "a1-2b"] {
         assert!(PrefabId::parse(id).is_some(), "{id}");
@@ -333,4 +356,31 @@ fn the_keys_of_files_stay_within_a_folder() {
             "{faults:?}"
         );
     }
+}
+
+#[test]
+fn examples_are_checked_with_the_schemas() {
+    let run = |examples: &str| {
+        function(&format!(
+            r#""parameters":[{{"name":"n","type":"integer","required":true}},{{"name":"who","type":"string","required":true}}],
+                "hidden":["who"],"returns":{{"type":"string"}},"examples":{examples}"#
+        ))
+    };
+    let read = run(r#"[{"arguments":{"n":1},"returns":"one"},{"arguments":{"n":2}}]"#).unwrap();
+    assert_eq!(read.examples.len(), 2);
+    assert_eq!(read.examples[0].returns, Some("one".into()));
+    assert_eq!(read.definition.get("examples"), None, "clients receive the definition alone");
+    let wrong = r#"[{"arguments":{"n":"x"}},{"arguments":{"n":1,"who":"me"}},{"returns":2},
+                    {"arguments":{"n":1},"returns":2,"result":2}]"#;
+    assert_eq!(
+        pointers(run(wrong)),
+        [
+            "/functions/0/examples/0/arguments/n",
+            "/functions/0/examples/1/arguments",
+            "/functions/0/examples/2/returns",
+            "/functions/0/examples/2/arguments",
+            "/functions/0/examples/3/returns",
+            "/functions/0/examples/3/result",
+        ]
+    );
 }

@@ -1,9 +1,13 @@
 //! A document: its version, its operations, its servers, and its references.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use toolwright_core::json::{Object, pointer};
 use toolwright_core::{Json, percent};
 
 use super::name::shorten;
+use super::schema::Direction;
 use super::{ImportError, Refusal};
 use crate::catalog::runtime::http::{Method, placeholders};
 
@@ -27,7 +31,21 @@ pub(super) struct Document<'d> {
     pub(super) version: Format,
     /// The version as it is written
     pub(super) format: String,
+    /// What conversions of schemas have learned
+    pub(super) conversions: RefCell<Conversions>,
 }
+
+/// What conversions of schemas have learned.
+#[derive(Debug, Default)]
+pub(super) struct Conversions {
+    /// Number of schemas and values of enums that were converted
+    pub(super) schemas: usize,
+    /// The sizes of converted definitions
+    pub(super) sizes: HashMap<ConversionKey, usize>,
+}
+
+/// A definition and how it was converted: its pointer, the direction, the depth, and whether it has patterns.
+pub(super) type ConversionKey = (String, Direction, usize, bool);
 
 /// A value of the document, with its pointer.
 #[derive(Debug, Clone)]
@@ -113,7 +131,7 @@ impl<'d> Document<'d> {
             own if own == "3.1" || own.starts_with("3.1.") => Format::V31,
             _ => return Err(ImportError::Version { version: shorten(&format, 20) }),
         };
-        Ok(Document { root, version, format })
+        Ok(Document { root, version, format, conversions: RefCell::default() })
     }
 
     fn root_node(&self) -> Node<'d> {

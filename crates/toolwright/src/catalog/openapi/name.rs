@@ -1,6 +1,6 @@
 //! Names and texts of a manifest, from those of a document.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::redact;
 
@@ -9,24 +9,37 @@ pub(super) const MAX_NAME: usize = 64;
 
 /// Names that are unique in the order in which they are added.
 #[derive(Debug, Default)]
-pub(super) struct Names(HashSet<String>);
+pub(super) struct Names {
+    used: HashSet<String>,
+    /// The next numbers for names that are taken, by the beginning that numbered names share
+    numbers: HashMap<String, usize>,
+}
+
+/// Number of characters that the beginning of every numbered name has in common with the name.
+const MAX_STEM: usize = MAX_NAME - 8;
 
 impl Names {
     /// Returns a name that was not returned before.
     pub(super) fn add(&mut self, name: &str) -> String {
-        let numbered = (2..).map(|number| {
-            let suffix = format!("_{number}");
-            let kept: String = name.chars().take(MAX_NAME - suffix.len()).collect();
-            kept + &suffix
-        });
-        let mut names = std::iter::once(name.to_owned()).chain(numbered);
-        let free = names.find(|name| !self.0.contains(name)).unwrap_or_default();
-        self.0.insert(free.clone());
+        let mut free = name.to_owned();
+        if self.used.contains(name) {
+            let stem = name.chars().take(MAX_STEM).collect();
+            let number = self.numbers.entry(stem).or_insert(2);
+            loop {
+                let suffix = format!("_{number}");
+                free = name.chars().take(MAX_NAME - suffix.len()).collect::<String>() + &suffix;
+                *number += 1;
+                if !self.used.contains(&free) {
+                    break;
+                }
+            }
+        }
+        self.used.insert(free.clone());
         free
     }
 
     pub(super) fn contains(&self, name: &str) -> bool {
-        self.0.contains(name)
+        self.used.contains(name)
     }
 }
 
@@ -92,14 +105,42 @@ pub(super) fn semver(text: &str) -> String {
     }
 }
 
+/// Number of characters after those that are kept in which a credential may end.
+const MAX_CREDENTIAL: usize = 4_096;
+
 /// Truncates a text to a number of characters, and removes credentials that it shows as examples.
 pub(super) fn shorten(text: &str, most: usize) -> String {
-    let text = text.trim();
-    let kept = if text.chars().nth(most).is_none() {
-        text.to_owned()
-    } else {
-        let kept: String = text.chars().take(most - 1).collect();
-        kept.trim_end().to_owned() + "…"
-    };
-    if redact::has_credential(&kept) { redact::text(&kept) } else { kept }
+    // A credential that the end cuts would not be recognized.
+    let text: String = text.trim().chars().take(most + MAX_CREDENTIAL).collect();
+    let safe = if redact::has_credential(&text) { redact::text(&text) } else { text };
+    if safe.chars().nth(most).is_none() {
+        return safe;
+    }
+    let kept: String = safe.chars().take(most - 1).collect();
+    kept.trim_end().to_owned() + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_names_are_numbered() {
+        let mut names = Names::default();
+        let added: Vec<String> = ["a", "a", "a_2", "a", "a_3"].map(|name| names.add(name)).into();
+        assert_eq!(added, ["a", "a_2", "a_2_2", "a_3", "a_3_2"]);
+        // Each of them takes about as long as the first.
+        let long = "x".repeat(MAX_NAME);
+        let all: HashSet<String> = (0..200_000).map(|_| names.add(&long)).collect();
+        assert_eq!(all.len(), 200_000);
+        assert!(all.iter().all(|name| name.len() <= MAX_NAME));
+    }
+
+    #[test]
+    fn a_credential_that_the_end_cuts_is_redacted() {
+        let text = format!("{} sk-proj-{}", "x".repeat(80), "aB3".repeat(24));
+        for most in 81..120 {
+            assert!(!shorten(&text, most).contains("sk-"), "{}", shorten(&text, most));
+        }
+    }
 }

@@ -119,6 +119,7 @@ fn read_input<'d>(document: &'d Document<'d>, operation: &Operation<'d>) -> Resu
     let source = body::find(document, operation, &parameters)?;
     let mut limits = Limits::new(INPUT_BYTES);
     loop {
+        Converter::check(document, &operation.node)?;
         let input = try_input(document, operation, &parameters, source.as_ref(), limits)?;
         let is_open = match input.map(|input| (Check::compile(&input.schema), input)) {
             Some((Ok(_), input)) if expanded_size(&input.schema) <= MAX_EXPANDED_BYTES => {
@@ -254,5 +255,40 @@ fn read_output<'d>(document: &'d Document<'d>, node: &Node<'d>) -> Result<Option
         if !is_open {
             return Ok(None);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_definition_is_converted_few_times() {
+        let properties = (0..2_000).map(|index| format!(r#""p{index}":{{"type":"string"}}"#));
+        let large = properties.collect::<Vec<_>>().join(",");
+        let body = r##"{"content":{"application/json":{"schema":{"type":"object",
+            "properties":{"a":{"$ref":"#/components/schemas/Large"}}}}}}"##;
+        let paths = (0..100).map(|index| {
+            format!(
+                r#""/{index}":{{"post":{{"requestBody":{body},"responses":{{"200":{body}}}}}}}"#
+            )
+        });
+        let text = format!(
+            r#"{{"openapi":"3.1.0","paths":{{{}}},
+                "components":{{"schemas":{{"Large":{{"type":"object","properties":{{{large}}}}}}}}}}}"#,
+            paths.collect::<Vec<_>>().join(",")
+        );
+        let root = Json::parse(&text).unwrap();
+        let document = Document::open(&root).unwrap();
+        let mut schemes = Schemes::new(&document);
+        for operation in document.operations() {
+            import(&document, &operation.unwrap(), true, &mut schemes).unwrap();
+        }
+        let converted = document.conversions.borrow().schemas;
+        assert!(converted < 10_000, "{converted}");
+        document.conversions.borrow_mut().schemas = usize::MAX;
+        let operation = document.operations().next().unwrap().unwrap();
+        let refused = import(&document, &operation, true, &mut schemes).err().unwrap();
+        assert!(refused.reason.contains("schemas"), "{refused}");
     }
 }

@@ -4,7 +4,7 @@
 //! and a large one is written once. What exceeds the size limit is left open: the definitions that are nearest to
 //! the root are kept, further ones accept any value of their type.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
@@ -15,7 +15,7 @@ use super::name::{Names, identifier, shorten};
 use crate::redact;
 
 /// Which way values go: read-only properties are not sent, write-only ones not received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Direction {
     Request,
     Response,
@@ -123,6 +123,10 @@ const KEYWORDS: [(&str, Kind); 36] = [
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
 const MAX_DESCRIPTION: usize = 400;
 const MAX_EXAMPLE_BYTES: usize = 120;
+/// Maximum difference of the sizes of a definition in two functions, which name other definitions differently.
+const REFERENCES: usize = 1 << 10;
+/// Maximum number of schemas and values of enums that are converted for the functions of one document.
+const MAX_SCHEMAS: usize = 20_000_000;
 const MAX_DEFAULT_BYTES: usize = 60;
 
 /// Converts the schemas of one function in one direction.
@@ -149,6 +153,16 @@ impl<'d> Converter<'d> {
         Converter { document, direction, limits, names, defined, queue, is_shortened: false }
     }
 
+    /// Refuses another conversion if the document has used its limit, as one does whose operations all repeat a
+    /// large schema.
+    pub(super) fn check(document: &Document<'_>, node: &Node<'_>) -> Result<(), Refusal> {
+        if document.conversions.borrow().schemas <= MAX_SCHEMAS {
+            return Ok(());
+        }
+        let reason = format!("the operations of the document use more than {MAX_SCHEMAS} schemas");
+        Err(node.refuse(reason))
+    }
+
     /// Converts a schema.
     pub(super) fn convert(&mut self, node: &Node<'d>) -> Result<Json, Refusal> {
         self.schema(node, 0)
@@ -162,9 +176,19 @@ impl<'d> Converter<'d> {
         let mut left = left.min(self.limits.definitions);
         let mut definitions = Object::new();
         while let Some((name, node)) = self.queue.pop_front() {
+            let Limits { depth, patterns, .. } = self.limits;
+            let key = (node.pointer.clone(), self.direction, depth, patterns);
+            let known = self.document.conversions.borrow().sizes.get(&key).copied();
+            if known.is_some_and(|size| size > left + REFERENCES) {
+                let definition = self.open(&node);
+                left = left.saturating_sub(definition.compact().len() + name.len());
+                definitions.insert(name, definition);
+                continue;
+            }
             let (waiting, was_shortened) = (self.queue.len(), self.is_shortened);
             let mut definition = self.schema(&node, 1)?;
             let size = definition.compact().len() + name.len();
+            self.document.conversions.borrow_mut().sizes.insert(key, size);
             if size > left {
                 // What only this definition refers to is not needed.
                 for (_, unused) in self.queue.drain(waiting..) {
@@ -197,6 +221,8 @@ impl<'d> Converter<'d> {
             // `true` and `false` are schemas; any other value accepts everything.
             return Ok(Json::Bool(node.value.as_bool().unwrap_or(true)));
         };
+        let values = object.get("enum").and_then(Json::as_array).map_or(0, <[Json]>::len);
+        self.document.conversions.borrow_mut().schemas += 1 + values;
         if let Some(reference) = node.text("$ref") {
             return self.reference(reference, node);
         }
@@ -295,7 +321,7 @@ impl<'d> Converter<'d> {
         depth: usize,
         out: &mut Object,
     ) -> Result<(), Refusal> {
-        let mut omitted = Vec::new();
+        let mut omitted = HashSet::new();
         if let Some(properties) =
             node.get("properties").filter(|own| own.value.as_object().is_some())
         {
@@ -303,7 +329,7 @@ impl<'d> Converter<'d> {
             // A property may have any name, also one that begins with x-.
             for (name, property) in properties.entries() {
                 if self.is_omitted(&property) {
-                    omitted.push(name);
+                    omitted.insert(name);
                 } else {
                     let mut schema = self.schema(&property, depth + 1)?;
                     without_example(name, &mut schema);
@@ -312,13 +338,11 @@ impl<'d> Converter<'d> {
             }
             out.insert("properties", converted);
         }
-        let mut required: Vec<Json> = Vec::new();
-        for name in node.value.get("required").and_then(Json::as_array).unwrap_or_default() {
-            let is_kept = name.as_str().is_some_and(|name| !omitted.contains(&name));
-            if is_kept && !required.contains(name) {
-                required.push(name.clone());
-            }
-        }
+        let mut seen = HashSet::new();
+        let names = node.value.get("required").and_then(Json::as_array).unwrap_or_default();
+        let names = names.iter().filter_map(Json::as_str);
+        let kept = names.filter(|name| !omitted.contains(name) && seen.insert(*name));
+        let required: Vec<Json> = kept.map(Json::from).collect();
         if !required.is_empty() {
             out.insert("required", required);
         }

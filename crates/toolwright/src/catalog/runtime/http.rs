@@ -18,8 +18,9 @@ mod style;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::StatusCode;
+use http::{StatusCode, Uri};
 use toolwright_core::json::Object;
+use toolwright_core::{Fault, FaultClass};
 
 pub(super) use auth::missing_secret;
 pub use auth::{MISSING_SECRET, Secrets};
@@ -29,6 +30,8 @@ pub(super) use function::HttpFunction;
 pub(crate) use media::{is_form, is_json, is_multipart, is_text};
 
 use crate::handler::ToolResult;
+use crate::redact::known::KnownSecrets;
+use crate::secret::SecretString;
 use crate::transport::HttpClient;
 use auth::TokenSources;
 use request::Draft;
@@ -57,6 +60,8 @@ pub struct HttpCall<'c> {
     pub files: &'c [InputFile],
     /// The secrets of the prefab
     pub secrets: Secrets<'c>,
+    /// The secrets among the arguments
+    pub filled: &'c [SecretString],
 }
 
 /// An input file of a call.
@@ -78,6 +83,12 @@ impl HttpRuntime {
     /// the operator.
     pub fn new(client: HttpClient) -> HttpRuntime {
         HttpRuntime { client, tokens: Arc::default() }
+    }
+
+    /// Checks that the address policy allows a server, and that its host is found.
+    pub async fn check(&self, base_url: &str) -> Result<(), Fault> {
+        let invalid = |_| Fault::new(FaultClass::Invalid, format!("`{base_url}` is not a URL"));
+        self.client.check_url(&base_url.parse::<Uri>().map_err(invalid)?).await
     }
 
     /// Runs a function: sends its request, and returns the content of the answer. An answer that is not a success
@@ -110,7 +121,9 @@ impl HttpRuntime {
                 is_retry = true;
                 continue;
             }
-            return response::read(answer, is_repeatable, &applied.secrets).await;
+            let sent = applied.secrets.iter().chain(call.filled);
+            let known = KnownSecrets::new(sent.map(|own| own.expose().as_str()));
+            return response::read(answer, is_repeatable, &known).await;
         }
     }
 }

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, Tool, object};
 
-use super::stream::{EventSender, FunctionStream};
+use super::stream::{EventSender, FunctionStream, StreamError};
 use super::with_files;
 use super::workspace::Workspace;
 use crate::catalog::files::Files;
@@ -27,7 +27,8 @@ use crate::catalog::manifest::{FILES, Function};
 use crate::error::ToolError;
 use crate::handler::{Handler, ToolResult};
 use crate::output::Output;
-use crate::process::{self, Process, ProcessOutput};
+use crate::process::{self, INHERITED_ENVIRONMENT, Process, ProcessOutput};
+use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
 use crate::session::Scope;
 
@@ -40,9 +41,6 @@ const MAX_STDERR_CHARS: usize = 2000;
 /// Number of events that may wait for the client before the process waits.
 const EVENTS_IN_FLIGHT: usize = 64;
 
-/// Environment variables of the host that a process receives.
-const ENVIRONMENT: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
-
 /// A function that runs as a process.
 pub(super) struct ProcessFunction {
     pub(super) command: Vec<String>,
@@ -50,8 +48,8 @@ pub(super) struct ProcessFunction {
     pub(super) folder: PathBuf,
     pub(super) function: Function,
     pub(super) secrets: Vec<(String, SecretString)>,
-    /// Secrets that fill parameters
-    pub(super) filled: Vec<SecretString>,
+    /// All secrets that it receives, which it must not return
+    pub(super) known: KnownSecrets,
     pub(super) files: Files,
     /// Where the files of calls are
     pub(super) work: PathBuf,
@@ -90,6 +88,7 @@ impl ProcessFunction {
                 failed(&format!("its stdout is not one JSON document{stderr}"))
             })?
         };
+        let value = self.known.json(value);
         match workspace {
             Some(workspace) if workspace.has_outputs() => {
                 Ok(Output::json(with_files(value, workspace.save_outputs().await?)))
@@ -129,7 +128,9 @@ impl ProcessFunction {
         };
         let mut command = process::command(program);
         command.args(arguments).current_dir(&self.folder).env_clear();
-        command.envs(ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.envs(
+            INHERITED_ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))),
+        );
         Process::start(command).map_err(|error| self.cannot_start(&error))
     }
 
@@ -138,9 +139,10 @@ impl ProcessFunction {
         let (sender, mut lines) = mpsc::channel::<Vec<u8>>(EVENTS_IN_FLIGHT);
         let events = scope.session.context.lock::<EventSender>().ok();
         let mut stream = FunctionStream::default();
+        let malformed = |error: StreamError| error.into_tool_error(&self.known, failed);
         let receive = async {
             while let Some(line) = lines.recv().await {
-                let event = stream.add(&line)?;
+                let event = self.known.json(stream.add(&line).map_err(malformed)?);
                 if let Some(events) = &events {
                     // A client that has left does not end the function.
                     let _ = events.read().await.0.send(event).await;
@@ -156,7 +158,7 @@ impl ProcessFunction {
         };
         let (output, ()) = tokio::try_join!(communicate, receive)?;
         self.check_end(&output)?;
-        stream.finish()
+        stream.finish().map_err(malformed)
     }
 
     fn cannot_start(&self, error: &io::Error) -> ToolError {
@@ -177,11 +179,7 @@ impl ProcessFunction {
 
     /// The end of stderr, without secrets and without paths of the machine.
     fn stderr(&self, output: &ProcessOutput) -> String {
-        let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
-        let secrets = self.secrets.iter().map(|(_, secret)| secret).chain(&self.filled);
-        for secret in secrets.filter(|secret| !secret.expose().is_empty()) {
-            text = text.replace(secret.expose().as_str(), "[secret]");
-        }
+        let mut text = self.known.beginning(&output.stderr, output.is_stderr_cut);
         for (folder, name) in [(&self.folder, "[prefab]"), (&self.work, "[work]")] {
             text = text.replace(&*folder.to_string_lossy(), name);
         }
@@ -192,7 +190,7 @@ impl ProcessFunction {
     }
 }
 
-pub(super) fn failed(problem: &str) -> ToolError {
+fn failed(problem: &str) -> ToolError {
     ToolError::new(format!("The process of the function failed: {problem}"))
         .with_kind("ProcessError")
 }

@@ -3,8 +3,8 @@
 use tokio::sync::mpsc;
 use toolwright_core::Json;
 
-use super::process::failed;
 use crate::error::ToolError;
+use crate::redact::known::KnownSecrets;
 
 /// The types of events that a function may write.
 const TYPES: [&str; 5] = ["start", "content", "progress", "done", "error"];
@@ -16,22 +16,47 @@ pub struct EventSender(pub mpsc::Sender<Json>);
 
 /// What a streaming function has written so far.
 #[derive(Default)]
-pub(super) struct FunctionStream {
+pub(in crate::catalog) struct FunctionStream {
     content: Vec<Json>,
     result: Option<Json>,
     error: Option<String>,
 }
 
+/// Why a stream has no result.
+#[derive(Debug)]
+pub(in crate::catalog) enum StreamError {
+    /// The function reported an error
+    Function(String),
+    /// What it wrote is not a stream of events
+    Malformed(&'static str),
+}
+
+impl StreamError {
+    /// Returns the error of the call, without secrets.
+    pub(in crate::catalog) fn into_tool_error(
+        self,
+        known: &KnownSecrets,
+        malformed: impl FnOnce(&str) -> ToolError,
+    ) -> ToolError {
+        match self {
+            StreamError::Function(text) => {
+                ToolError::new(known.text(&text)).with_kind("FunctionError")
+            }
+            StreamError::Malformed(problem) => malformed(problem),
+        }
+    }
+}
+
 impl FunctionStream {
-    /// Reads an event from a line of stdout.
-    pub(super) fn add(&mut self, line: &[u8]) -> Result<Json, ToolError> {
-        let event = std::str::from_utf8(line).ok().and_then(|text| Json::parse(text).ok());
+    /// Reads the text of an event.
+    pub(in crate::catalog) fn add(&mut self, text: &[u8]) -> Result<Json, StreamError> {
+        let event = std::str::from_utf8(text).ok().and_then(|text| Json::parse(text).ok());
         let kind = event.as_ref().and_then(|event| event.get("type")).and_then(Json::as_str);
         let (Some(event), Some(kind)) = (&event, kind.filter(|kind| TYPES.contains(kind))) else {
-            return Err(failed("a line of its stdout is not an event with a known type"));
+            return Err(StreamError::Malformed("it wrote what is not an event with a known type"));
         };
         if self.result.is_some() || self.error.is_some() {
-            return Err(failed("it wrote an event after the last one"));
+            return Err(StreamError::Malformed("it wrote an event after the last one"));
         }
         let data = event.get("data").cloned().unwrap_or_default();
         match kind {
@@ -47,12 +72,12 @@ impl FunctionStream {
     }
 
     /// Returns the result: the data of `done`, or else all content.
-    pub(super) fn finish(self) -> Result<Json, ToolError> {
+    pub(in crate::catalog) fn finish(self) -> Result<Json, StreamError> {
         if let Some(error) = self.error {
-            return Err(ToolError::new(error).with_kind("FunctionError"));
+            return Err(StreamError::Function(error));
         }
         match self.result {
-            None => Err(failed("it ended without the event `done`")),
+            None => Err(StreamError::Malformed("it ended without the event `done`")),
             Some(Json::Null) => {
                 let texts: Option<Vec<&str>> = self.content.iter().map(Json::as_str).collect();
                 Ok(texts.map_or_else(

@@ -11,6 +11,7 @@ use super::file_error;
 use crate::catalog::files::{FileError, Files, Lifetime, StoredFile};
 use crate::catalog::manifest::Function;
 use crate::error::ToolError;
+use crate::private_file;
 
 /// The folder of all workspaces, in the data folder.
 pub(super) const FOLDER: &str = "work";
@@ -51,8 +52,8 @@ impl Workspace {
             workspace.outputs.iter().map(|key| workspace.output_path(key)).collect();
         let base = workspace.folder.join("output");
         blocking(move || {
-            create_folder(&base)?;
-            folders.iter().try_for_each(|folder| create_folder(folder))
+            private_file::create_folder(&base)?;
+            folders.iter().try_for_each(|folder| private_file::create_folder(folder))
         })
         .await?;
         let mut size = 0;
@@ -81,7 +82,7 @@ impl Workspace {
         let path = folder.join(file.url.name());
         let copied = path.clone();
         blocking(move || {
-            create_folder(&folder)?;
+            private_file::create_folder(&folder)?;
             fs::copy(&file.path, &copied).map(drop)
         })
         .await?;
@@ -189,14 +190,6 @@ fn regular_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     paths.sort();
     Ok(paths)
-}
-
-fn create_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 async fn blocking<T: Send + 'static>(

@@ -7,7 +7,7 @@ use toolwright_core::suggestions;
 use crate::store::StoreError;
 
 /// Maximum number of suggested names.
-const MAX_SUGGESTIONS: usize = 3;
+pub(super) const MAX_SUGGESTIONS: usize = 3;
 
 /// Why a catalog cannot be opened, read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

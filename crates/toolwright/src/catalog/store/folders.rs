@@ -5,12 +5,13 @@
 //! whenever a publication was killed, its name is in `.publish`, and the row decides what happens to
 //! its files.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::CatalogError;
 use crate::catalog::package::PackageFile;
+use crate::private_file;
 
 /// The folder of publications that are under way.
 const STAGING: &str = ".publish";
@@ -44,13 +45,13 @@ impl Folders {
         let stage = self.stage(id, version);
         let place = || {
             let written = stage.join("files");
-            create_folders(&written)?;
+            private_file::create_folder(&written)?;
             let mut folders = vec![written.clone()];
             for file in files {
                 let path = written.join(&file.path);
                 let folder = path.parent().unwrap_or(&written);
                 if !folders.iter().any(|own| own == folder) {
-                    create_folders(folder)?;
+                    private_file::create_folder(folder)?;
                     folders.push(folder.to_owned());
                 }
                 write(&path, file)?;
@@ -62,7 +63,7 @@ impl Folders {
             sync(&self.root.join(STAGING));
             let folder = self.of(id, version);
             remove(&folder)?;
-            create_folders(&self.root.join(id))?;
+            private_file::create_folder(&self.root.join(id))?;
             fs::rename(&written, &folder)?;
             sync(&self.root.join(id));
             sync(&self.root);
@@ -75,7 +76,7 @@ impl Folders {
     pub(super) fn begin_removal(&self, id: &str, versions: &[String]) -> Result<(), CatalogError> {
         for version in versions.iter().filter(|version| self.of(id, version).exists()) {
             let stage = self.stage(id, version);
-            create_folders(&stage).map_err(failed(&stage))?;
+            private_file::create_folder(&stage).map_err(failed(&stage))?;
             sync(&self.root.join(STAGING));
         }
         Ok(())
@@ -112,15 +113,6 @@ impl Folders {
 
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> CatalogError + '_ {
     |error| CatalogError::Folder { path: path.to_owned(), why: error.to_string() }
-}
-
-/// Creates a folder, and those around it, for the owner alone.
-fn create_folders(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 fn write(path: &Path, file: &PackageFile) -> io::Result<()> {

@@ -7,8 +7,9 @@ use semver::Version;
 
 use super::rows::{self, NewVersion};
 use super::{Abort, Catalog, CatalogError};
+use crate::call::policy::BUILTIN_PREFIX;
 use crate::catalog::compatibility::Compatibility;
-use crate::catalog::manifest::{Manifest, ManifestFault, Visibility};
+use crate::catalog::manifest::{Manifest, ManifestFault, Runtime, Visibility};
 use crate::catalog::package::{Package, PackageFile};
 use crate::catalog::scan;
 
@@ -153,7 +154,10 @@ impl Catalog {
     ) -> Result<Vec<Published>, PublishError> {
         for package in &packages {
             let manifest = package.manifest();
-            let faults = scan::credentials(&manifest.document);
+            let mut faults = scan::credentials(&manifest.document);
+            if existing == Existing::Keep {
+                faults.extend(reserved(manifest));
+            }
             if !faults.is_empty() {
                 let (id, version) = (manifest.id.to_string(), manifest.version.to_string());
                 return Err(PublishError::Refused { id, version, faults });
@@ -181,6 +185,22 @@ impl Catalog {
         }
         Ok(published)
     }
+}
+
+/// The faults of a manifest that uses what belongs to the prefabs of this program.
+fn reserved(manifest: &Manifest) -> Vec<ManifestFault> {
+    let mut faults = Vec::new();
+    if manifest.id.as_str().starts_with(BUILTIN_PREFIX) {
+        let problem =
+            format!("ids that begin with `{BUILTIN_PREFIX}` are reserved; choose another");
+        faults.push(ManifestFault::new("/id", problem));
+    }
+    if manifest.runtime == Runtime::Builtin {
+        let problem =
+            "only the prefabs of this program have built-in functions; use `process` or `http`";
+        faults.push(ManifestFault::new("/runtime/builtin", problem));
+    }
+    faults
 }
 
 /// What happens to a version that exists with other content.

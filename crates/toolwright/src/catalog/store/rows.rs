@@ -12,7 +12,8 @@ use crate::store::{Kind, Safety};
 pub(super) const CATALOG: Kind = Kind {
     name: "catalog",
     id: 0x7477_6374,
-    migrations: &["
+    migrations: &[
+        "
         CREATE TABLE revision (number INTEGER NOT NULL) STRICT;
         INSERT INTO revision (number) VALUES (0);
         CREATE TABLE prefab (
@@ -38,7 +39,15 @@ pub(super) const CATALOG: Kind = Kind {
             document TEXT NOT NULL,
             UNIQUE (prefab, version)
         ) STRICT;
-    "],
+    ",
+        "
+        CREATE TABLE removed (
+            prefab TEXT NOT NULL,
+            version TEXT NOT NULL,
+            PRIMARY KEY (prefab, version)
+        ) STRICT, WITHOUT ROWID;
+    ",
+    ],
     safety: Safety::Power,
 };
 
@@ -159,6 +168,32 @@ pub(super) fn prefabs(connection: &Connection) -> rusqlite::Result<Vec<PrefabSum
     statement.query_map([], summary)?.collect()
 }
 
+/// Returns all versions of prefabs without a latest one.
+pub(super) fn undeployed(connection: &Connection) -> rusqlite::Result<Vec<PrefabSummary>> {
+    let sql = format!("{SUMMARY} WHERE prefab.latest IS NULL ORDER BY id");
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_map([], summary)?.collect()
+}
+
+/// Returns the ids that come before and after an id in their order, up to `count` each.
+pub(super) fn neighbours(
+    connection: &Connection,
+    id: &str,
+    count: usize,
+) -> rusqlite::Result<Vec<String>> {
+    let before =
+        "SELECT id FROM prefab WHERE id < ?1 AND latest IS NOT NULL ORDER BY id DESC LIMIT ?2";
+    let after = "SELECT id FROM prefab WHERE id > ?1 AND latest IS NOT NULL ORDER BY id LIMIT ?2";
+    let mut ids = Vec::new();
+    for sql in [before, after] {
+        let mut statement = connection.prepare_cached(sql)?;
+        for id in statement.query_map((id, count), |row| row.get(0))? {
+            ids.push(id?);
+        }
+    }
+    Ok(ids)
+}
+
 /// Returns all versions of a prefab.
 pub(super) fn versions(connection: &Connection, id: &str) -> rusqlite::Result<Vec<PrefabSummary>> {
     let sql = format!("{SUMMARY} WHERE id = ?");
@@ -263,4 +298,32 @@ pub(super) fn remove(
         "DELETE FROM version WHERE prefab = ?1 AND (?2 IS NULL OR version = ?2) RETURNING version",
     )?;
     statement.query_map((id, version), |row| row.get(0))?.collect()
+}
+
+/// Records the removal of versions, so that built-in ones are not published again.
+pub(super) fn record_removed(
+    change: &Transaction<'_>,
+    id: &str,
+    versions: &[String],
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO removed (prefab, version) VALUES (?, ?) ON CONFLICT DO NOTHING";
+    let mut statement = change.prepare_cached(sql)?;
+    for version in versions {
+        statement.execute((id, version))?;
+    }
+    Ok(())
+}
+
+/// Whether a version was removed, or all versions of its prefab.
+pub(super) fn is_removed(
+    connection: &Connection,
+    id: &str,
+    version: &str,
+) -> rusqlite::Result<bool> {
+    let mut statement = connection.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM removed WHERE prefab = ?1 AND version = ?2)
+             OR EXISTS (SELECT 1 FROM prefab WHERE id = ?1)
+                AND NOT EXISTS (SELECT 1 FROM version WHERE prefab = ?1)",
+    )?;
+    statement.query_row((id, version), |row| row.get(0))
 }

@@ -1,11 +1,17 @@
 //! The tools that find prefabs: by keywords, and by a described need.
 
+use std::sync::Arc;
+
 use toolwright_core::{Json, object};
 
-use super::{CatalogTools, access, unavailable};
+use super::{CatalogTools, LocalCatalog, access, filter, unavailable};
 use crate::catalog::{Access, Catalog, CatalogError, FunctionHit, PrefabHit, SearchOptions};
 use crate::handler::ToolResult;
 use crate::prelude::*;
+
+/// What to try if the filter left nothing.
+const NONE_CHOSEN: &str = "Functions were found, but none that serves this need. Describe it in other words, or set \
+    `use_llm_filter` to false.";
 
 /// A search in a catalog.
 type Search = fn(&Catalog, &Access, &str, &SearchOptions) -> Result<Vec<PrefabHit>, CatalogError>;
@@ -17,6 +23,7 @@ pub(super) async fn search_prefabs(
     #[context] tools: &CatalogTools,
     #[scope] scope: &Scope,
     /// Keywords in any language: names, descriptions, functions, parameters
+    #[schemars(length(max = 10000))]
     query: Option<String>,
     /// Tags; one of them must match
     #[default(Vec::new())]
@@ -63,9 +70,31 @@ pub(super) async fn prefab_recommend(
     #[default(5)]
     #[schemars(range(min = 1, max = 20))]
     top_k: usize,
+    /// Whether a model chooses among the prefabs that are found, if the host has one for this
+    #[default(true)]
+    use_llm_filter: bool,
 ) -> ToolResult {
-    let options = SearchOptions::default().with_limit(top_k);
-    let (found, hint) = find(tools, scope, Catalog::recommend, query.clone(), options).await?;
+    let model = tools.filter_model.as_ref().filter(|_| use_llm_filter);
+    let limit = if model.is_some() { filter::MAX_CANDIDATES } else { top_k };
+    let mut options = SearchOptions::default().with_limit(limit);
+    if let Some(embeddings) = &tools.embeddings {
+        let local = (tools.open)().await?;
+        options.vector = embeddings.embed_need(local, &query, &tools.report).await;
+    }
+    let (mut found, mut hint) =
+        find(tools, scope, Catalog::recommend, query.clone(), options).await?;
+    if let Some(model) = model
+        && !found.is_empty()
+    {
+        match filter::choose(model, &query, &found, top_k).await {
+            Ok(chosen) => found = chosen.into_iter().map(|at| found[at].clone()).collect(),
+            Err(why) => {
+                (tools.report)(&format!("the model that filters recommendations failed: {why}"));
+            }
+        }
+        found.truncate(top_k);
+        hint = found.is_empty().then_some(NONE_CHOSEN);
+    }
     let mut result = object! {
         "recommended_prefabs": found.iter().map(prefab).collect::<Vec<Json>>(),
         "total_found": found.len(),
@@ -83,14 +112,23 @@ async fn find(
     query: String,
     options: SearchOptions,
 ) -> Result<(Vec<PrefabHit>, Option<&'static str>), ToolError> {
-    let (catalog, access) = ((tools.open)().await?.catalog, access(scope).await);
+    let LocalCatalog { catalog, runner } = (tools.open)().await?;
+    let access = access(scope).await;
+    let searched = catalog.clone();
     // The first search reads or builds the index.
     let search = move || {
+        catalog.hide_parameters(runner.all_hidden());
         let found = search(&catalog, &access, &query, &options)?;
         let hint = if found.is_empty() { Some(catalog.hint(&access, &options)?) } else { None };
         Ok::<_, CatalogError>((found, hint))
     };
     let found = tokio::task::spawn_blocking(search).await;
+    for warning in searched.take_search_warnings() {
+        (tools.report)(&warning);
+    }
+    if let Some(embeddings) = &tools.embeddings {
+        embeddings.start(&searched, Arc::clone(&tools.report));
+    }
     found.map_err(|_| unavailable())?.map_err(|_| unavailable())
 }
 

@@ -94,24 +94,48 @@ async fn the_files_of_a_tenant_are_limited_in_size_and_number() {
     let data = tempfile::tempdir().unwrap();
     let files = open(data.path());
     store(&files, "a", &[0; 1_000], temporary(None)).await.unwrap();
-    // Both fit when they begin.
+    // Uploads that are under way count.
     let mut first = files.upload("a", "b", None, NOW).await.unwrap();
     let mut second = files.upload("a", "c", None, NOW).await.unwrap();
     first.write(&[0; 400]).await.unwrap();
-    second.write(&[0; 400]).await.unwrap();
-    first.finish(Lifetime::Permanent, NOW).await.unwrap();
-    let error = second.finish(Lifetime::Permanent, NOW).await.unwrap_err();
+    let error = second.write(&[0; 400]).await.unwrap_err();
     let FileError::Quota { unit: "bytes", limit: 1_500, used: 1_400 } = error else {
         panic!("{error}")
     };
+    drop(first);
+    second.write(&[0; 400]).await.unwrap();
+    let mut first = files.upload("a", "b", None, NOW).await.unwrap();
+    second.finish(Lifetime::Permanent, NOW).await.unwrap();
+    assert!(first.write(&[0; 101]).await.is_err(), "the finished one still counts");
+    drop(first);
+    // Another process has its own uploads.
+    let other = open(data.path());
+    let mut first = files.upload("a", "b", None, NOW).await.unwrap();
+    first.write(&[0; 100]).await.unwrap();
+    let mut third = other.upload("a", "b", None, NOW).await.unwrap();
+    third.write(&[0; 100]).await.unwrap();
+    let third = third.finish(Lifetime::Permanent, NOW).await.unwrap();
+    let error = first.finish(Lifetime::Permanent, NOW).await.unwrap_err();
+    assert!(matches!(error, FileError::Quota { unit: "bytes", used: 1_500, .. }), "{error}");
+    // Bytes that are replaced do not count, and a refused upload replaces nothing.
+    let mut again = files.upload_reserved(third.url.clone(), NOW).await.unwrap();
+    again.write(&[1; 100]).await.unwrap();
+    assert!(again.write(&[1]).await.is_err());
+    drop(again);
+    let mut again = files.upload_reserved(third.url.clone(), NOW).await.unwrap();
+    again.write(&[1; 100]).await.unwrap();
+    let bytes = || fs::read(&third.path).unwrap();
+    assert_eq!(bytes(), [0; 100]);
+    let again = again.finish(Lifetime::Permanent, NOW).await.unwrap();
+    assert_eq!((again.size, bytes()), (100, vec![1; 100]));
     let error = store(&files, "a", &[0; 101], Lifetime::Permanent).await.unwrap_err();
     assert!(matches!(error, FileError::Quota { unit: "bytes", .. }), "{error}");
-    assert_eq!(stored(&data.path().join("files")).len(), 2);
+    assert_eq!(stored(&data.path().join("files")).len(), 3);
     store(&files, "b", &[0; 1_000], Lifetime::Permanent).await.unwrap();
     // What has expired does not count.
     let later = NOW + HOUR;
     let mut upload = files.upload("a", "d", None, later).await.unwrap();
-    upload.write(&[0; 1_000]).await.unwrap();
+    upload.write(&[0; 900]).await.unwrap();
     upload.finish(Lifetime::Permanent, later).await.unwrap();
     for _ in 0..20 {
         if let Err(error) = files.reserve("a", "e", None, NOW).await {
@@ -120,6 +144,20 @@ async fn the_files_of_a_tenant_are_limited_in_size_and_number() {
         }
     }
     panic!("no limit");
+}
+
+#[tokio::test]
+async fn a_refused_upload_keeps_the_earlier_bytes() {
+    let data = tempfile::tempdir().unwrap();
+    let (files, other) = (open(data.path()), open(data.path()));
+    let first = store(&files, "a", &[0; 500], Lifetime::Permanent).await.unwrap();
+    let mut again = files.upload_reserved(first.url.clone(), NOW).await.unwrap();
+    again.write(&[1; 600]).await.unwrap();
+    store(&other, "a", &[0; 1_000], Lifetime::Permanent).await.unwrap();
+    let error = again.finish(Lifetime::Permanent, NOW).await.unwrap_err();
+    assert!(matches!(error, FileError::Quota { unit: "bytes", .. }), "{error}");
+    let kept = files.find("a", &first.url.to_string(), NOW).await.unwrap();
+    assert_eq!((kept.size, fs::read(kept.path).unwrap()), (500, vec![0; 500]));
 }
 
 #[tokio::test]

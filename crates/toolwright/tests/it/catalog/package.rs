@@ -110,7 +110,8 @@ fn an_index_is_a_list_of_prefabs() {
         let text = format!("[{}]", entries.join(","));
         Package::read_index(&Json::parse(&text).unwrap())
     };
-    let whole = r#","functions":[{"name":"f","description":"Does it."}],"runtime":{"builtin":{}}"#;
+    let whole = r#","functions":[{"name":"f","description":"Does it."}],
+        "runtime":{"http":{"base_url":"https://example.com"}}"#;
     let packages = read(&[entry("prefab-a", ""), entry("prefab-b", whole)]).unwrap();
     let functions: Vec<usize> =
         packages.iter().map(|package| package.manifest().functions.len()).collect();

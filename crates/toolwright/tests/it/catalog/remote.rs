@@ -31,6 +31,25 @@ async fn serve() -> String {
                     200,
                     r#"{"name":"run","description":"Runs","parameters":[],"files":{},"returns":{}}"#,
                 )
+            } else if head.contains(r#""function_name":"tell"#) {
+                let done = if head.contains("tell_all") {
+                    r#"{"status":"SUCCESS","output":{"n":1},"files":{"out":["s3://b/f"]}}"#
+                } else {
+                    "null"
+                };
+                let events = format!(
+                    ": running\n\ndata: {{\"type\":\"start\"}}\n\ndata: {{\"type\":\"content\",\"data\":\"tw-1 你\"}}\n\n\
+                     data: {{\"type\":\"content\",\"data\":\"好\"}}\n\ndata: {{\"type\":\"done\",\"data\":{done}}}\n\n"
+                );
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+                stream.write_all(head.as_bytes()).await.unwrap();
+                // In the middle of a character.
+                let (first, second) = events.as_bytes().split_at(events.find('你').unwrap() + 1);
+                stream.write_all(first).await.unwrap();
+                stream.flush().await.unwrap();
+                tokio::task::yield_now().await;
+                stream.write_all(second).await.unwrap();
+                continue;
             } else if head.starts_with("POST /v1/internal/run ")
                 && head.contains("x-internal-token: tw-1")
             {
@@ -80,6 +99,18 @@ async fn the_tools_use_another_server() {
             "call_prefab_function",
             r#"{"prefab_id": "a-prefab", "version": "1.0.0", "function_name": "run", "parameters": {}}"#,
             r#"{"success":true,"result":{"prefab_id":"a-prefab","version":"1.0.0","function_name":"run","function_result":{"success":true},"output_files":{"out":["s3://b/f"]},"job_id":"c1"},"tool_name":"call_prefab_function"}"#,
+        ),
+        (
+            &toolbox,
+            "call_prefab_function",
+            r#"{"prefab_id": "a-prefab", "version": "1.0.0", "function_name": "tell", "parameters": {}}"#,
+            r#"{"success":true,"result":{"prefab_id":"a-prefab","version":"1.0.0","function_name":"tell","function_result":"[redacted] 你好","output_files":{},"job_id":"c1"},"tool_name":"call_prefab_function"}"#,
+        ),
+        (
+            &toolbox,
+            "call_prefab_function",
+            r#"{"prefab_id": "a-prefab", "version": "1.0.0", "function_name": "tell_all", "parameters": {}}"#,
+            r#"{"success":true,"result":{"prefab_id":"a-prefab","version":"1.0.0","function_name":"tell_all","function_result":{"n":1},"output_files":{"out":["s3://b/f"]},"job_id":"c1"},"tool_name":"call_prefab_function"}"#,
         ),
         (
             &toolbox,

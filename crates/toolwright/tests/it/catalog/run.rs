@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use toolwright::builtin::{self, Root};
 use toolwright::call::{CallResult, Policy, Rule, Verdict};
 use toolwright::catalog::files::{FileLimits, Files, Lifetime};
 use toolwright::catalog::runtime::{EventSender, PrefabSettings, Runner};
 use toolwright::catalog::tools::{CatalogTools, NAMES};
-use toolwright::catalog::{Catalog, Package, PublishOptions};
+use toolwright::catalog::{Catalog, Manifest, Package, PublishError, PublishOptions};
 use toolwright::context::Context;
 use toolwright::ledger::{MemoryLedger, Query};
 use toolwright::{Caller, Fill, Json, Secret, Session, Toolbox};
@@ -26,6 +27,14 @@ const MANIFEST: &str = r#"{
      "parameters": [{"name": "word", "type": "string", "description": "A word", "required": true},
                     {"name": "executor", "type": "string", "description": "Where"}], "secrets": []},
     {"name": "fail", "description": "Fails with its secret on stderr", "parameters": [], "secrets": ["API_KEY"]},
+    {"name": "reveal", "description": "Returns all that it receives", "secrets": ["API_KEY"],
+     "parameters": [{"name": "key", "type": "string", "description": "A hidden one"}]},
+    {"name": "reveal_in_pieces", "description": "Tells its secret", "parameters": [], "streaming": true,
+     "secrets": ["API_KEY"]},
+    {"name": "reveal_in_error", "description": "Fails with its secret", "parameters": [], "streaming": true,
+     "secrets": ["API_KEY"]},
+    {"name": "fail_at_length", "description": "Writes its secret to the end of a long stderr", "parameters": [],
+     "secrets": ["API_KEY"]},
     {"name": "garble", "description": "Writes no JSON", "parameters": [], "secrets": []},
     {"name": "hang", "description": "Never ends", "parameters": [], "deadline": "200ms", "secrets": []},
     {"name": "tell", "description": "Tells in pieces", "parameters": [], "streaming": true, "secrets": []},
@@ -42,6 +51,10 @@ field() { printf '%s' "$input" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 case $(field function) in
   echo) printf '{"received":%s,"home":"%s","leak":"%s"}' "$input" "$(pwd)" "$CARGO" ;;
   fail) echo "key $(field API_KEY) refused" >&2; exit 3 ;;
+  reveal) printf '{"received":%s}' "$input" ;;
+  reveal_in_pieces) printf '{"type":"content","data":"key %s"}\n{"type":"done"}\n' "$(field API_KEY)" ;;
+  reveal_in_error) printf '{"type":"error","data":{"message":"key %s"}}\n' "$(field API_KEY)" ;;
+  fail_at_length) { head -c 65530 /dev/zero | tr '\0' x; field API_KEY; } >&2; exit 3 ;;
   garble) echo 'not JSON' ;;
   hang) sleep 1000 ;;
   tell) echo '{"type":"start"}'; echo '{"type":"content","data":"a"}'; echo '{"type":"content","data":"b"}'
@@ -135,7 +148,7 @@ async fn a_process_that_fails_costs_one_call() {
     settings.secrets.insert("API_KEY".to_owned(), Secret::new("tw-very-secret".to_owned()));
     let toolbox = site.toolbox(site.runner().with_prefab("shell-prefab", settings));
     for (function, wanted) in [
-        ("fail", "it ended with code 3, and wrote to stderr:\nkey [secret] refused"),
+        ("fail", "it ended with code 3, and wrote to stderr:\nkey [redacted] refused"),
         ("garble", "its stdout is not one JSON document"),
         ("hang", "200"),
     ] {
@@ -144,6 +157,41 @@ async fn a_process_that_fails_costs_one_call() {
         assert!(word(&failed, "/error").contains(wanted), "{function}: {}", failed.compact());
         assert!(!failed.compact().contains("tw-very-secret"));
     }
+}
+
+/// Case 30. A process may return its secrets, but nobody receives them.
+#[tokio::test]
+async fn a_process_cannot_return_its_secrets() {
+    let site = Site::new();
+    let mut settings = PrefabSettings::default();
+    settings.secrets.insert("API_KEY".to_owned(), Secret::new("tw-very-secret".to_owned()));
+    let hidden = Fill::Secret(Secret::new("a hidden key".to_owned()));
+    settings.fills.insert("reveal".to_owned(), vec![("key".to_owned(), hidden)]);
+    let toolbox = site.toolbox(site.runner().with_prefab("shell-prefab", settings));
+    let revealed = run(&toolbox, "reveal", r#", "parameters": {}"#).await;
+    let received = revealed.pointer("/result/function_result/received").unwrap();
+    assert_eq!(word(received, "/context/secrets/API_KEY"), "[redacted]");
+    assert_eq!(word(received, "/parameters/key"), "[redacted]");
+
+    let (sender, mut events) = tokio::sync::mpsc::channel(9);
+    let session = Session::new("run").with_context(Context::new().with(EventSender(sender)));
+    for (function, pointer) in
+        [("reveal_in_pieces", "/result/function_result"), ("reveal_in_error", "/error")]
+    {
+        let arguments = format!(
+            r#"{{"prefab_id": "shell-prefab", "version": "1.0.0", "function_name": "{function}", "parameters": {{}}}}"#
+        );
+        let call = call(function, "call_prefab_function", &arguments);
+        let result = json(&text(&done(toolbox.call(&session, &call).await)));
+        assert!(word(&result, pointer).ends_with("key [redacted]"), "{}", result.compact());
+    }
+    drop(session);
+    while let Some(event) = events.recv().await {
+        assert!(!event.compact().contains("secret"), "{}", event.compact());
+    }
+    // The end of what is read of stderr is a part of the secret.
+    let failed = run(&toolbox, "fail_at_length", r#", "parameters": {}"#).await;
+    assert!(word(&failed, "/error").ends_with("xxx"), "{}", failed.compact());
 }
 
 #[tokio::test]
@@ -198,6 +246,67 @@ async fn a_streaming_function_sends_events_and_has_a_result() {
 }
 
 #[tokio::test]
+async fn a_published_function_whose_file_no_request_has_is_found_and_not_run() {
+    let site = Site::new();
+    let document = |http: &str| {
+        let text = format!(
+            r#"{{"id":"scan-prefab","version":"1.0.0","name":"Scans","description":"Scans documents.",
+                "functions":[{{"name":"scan","description":"Scans a document",
+                    "files":{{"page":{{"type":"array","items":{{"type":"InputFile"}}}}}}{http}}}],
+                "runtime":{{"http":{{"base_url":"https://example.com"}}}}}}"#
+        );
+        json(&text)
+    };
+    let sent =
+        r#","http":{"method":"POST","path":"/","body":{"content_type":"image/png","file":"page"}}"#;
+    let manifest = Manifest::parse(&document(sent)).unwrap();
+    site.catalog.publish(Package::new(manifest), PublishOptions::default()).unwrap();
+    // As it was published before this was checked.
+    let file = rusqlite::Connection::open(site.folder.path().join("data/catalog.sqlite")).unwrap();
+    let change = "UPDATE version SET document = ? WHERE prefab = 'scan-prefab'";
+    assert_eq!(file.execute(change, [document("").compact()]).unwrap(), 1);
+    let toolbox = site.toolbox(site.runner());
+    let found = text(&make(&toolbox, "search_prefabs", r#"{"query": "scan"}"#).await);
+    assert!(found.contains("scan-prefab"), "{found}");
+    let arguments = r#"{"prefab_id": "scan-prefab", "version": "1.0.0", "function_name": "scan",
+        "parameters": {}}"#;
+    let refused = text(&make(&toolbox, "call_prefab_function", arguments).await);
+    assert!(refused.contains("no request has its input file `page`"), "{refused}");
+}
+
+#[tokio::test]
+async fn queries_have_a_maximum_length() {
+    let site = Site::new();
+    let toolbox = site.toolbox(site.runner());
+    for tool in ["search_prefabs", "prefab_recommend"] {
+        for (length, is_error) in [(10_000, false), (10_001, true)] {
+            let arguments = format!(r#"{{"query": "{}"}}"#, "天".repeat(length));
+            let result = make(&toolbox, tool, &arguments).await;
+            assert_eq!(result.error.is_some(), is_error, "{tool} {length}: {}", text(&result));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_parameter_that_the_configuration_hides_is_not_searched() {
+    let site = Site::new();
+    let query = r#"{"query": "word"}"#;
+    let found = |toolbox: Toolbox| async move {
+        text(&make(&toolbox, "search_prefabs", query).await).contains("shell-prefab")
+    };
+    assert!(found(site.toolbox(site.runner())).await);
+    let hidden = || {
+        let mut settings = PrefabSettings::default();
+        settings
+            .fills
+            .insert("echo".to_owned(), vec![("word".to_owned(), Fill::Constant("a".into()))]);
+        site.runner().with_prefab("shell-prefab", settings)
+    };
+    assert!(!found(site.toolbox(hidden())).await, "it is removed from the index");
+    assert!(found(site.toolbox(site.runner())).await, "another configuration shows it again");
+}
+
+#[tokio::test]
 async fn tools_answer_in_the_form_of_prefab_gateways() {
     let site = Site::new();
     let toolbox = site.toolbox(site.runner());
@@ -231,6 +340,58 @@ async fn tools_answer_in_the_form_of_prefab_gateways() {
     let details = json(&text(&details.await));
     assert_eq!(word(&details, "/result/version"), "1.0.0");
     assert!(!details.compact().contains("executor"), "a hidden parameter is shown");
+}
+
+/// Case 34. A rule for a built-in tool holds for the function of a prefab that runs it.
+#[tokio::test]
+async fn a_forbidden_tool_is_not_called_as_a_function() {
+    let site = Site::new();
+    let root = site.folder.path().join("root");
+    std::fs::create_dir(&root).unwrap();
+    let runner = || site.runner().with_builtins(builtin::handlers(Root::open(&root).unwrap()));
+    let write = r#"{"prefab_id": "builtin-files", "function_name": "write_file", "version": "latest",
+        "parameters": {"path": "a.txt", "content": "a"}}"#;
+    for verdict in [Verdict::Deny, Verdict::Ask] {
+        let rule = Rule::new(verdict).with_tools(["write_*"]);
+        let toolbox = site.toolbox(runner()).with_policy(Policy::default().with_rule(rule));
+        let answer = text(&make(&toolbox, "call_prefab_function", write).await);
+        assert!(answer.contains(r#""success":false"#), "{answer}");
+        assert!(!root.join("a.txt").exists());
+        let list = r#"{"prefab_id": "builtin-files"}"#;
+        let listed = text(&make(&toolbox, "list_prefab_functions", list).await);
+        assert!(listed.contains("read_file"), "{listed}");
+        assert_eq!(listed.contains("write_file"), verdict == Verdict::Ask, "{listed}");
+    }
+    // A rule that names the function itself is earlier.
+    let named = Rule::new(Verdict::Allow).with_tools(["builtin-files/*"]);
+    let denied = Rule::new(Verdict::Deny).with_tools(["write_*"]);
+    let policy = Policy::default().with_rule(named).with_rule(denied);
+    let toolbox = site.toolbox(runner()).with_policy(policy);
+    let answer = text(&make(&toolbox, "call_prefab_function", write).await);
+    assert!(answer.contains(r#""success":true"#) && root.join("a.txt").exists(), "{answer}");
+}
+
+#[tokio::test]
+async fn only_our_prefabs_have_builtin_functions() {
+    let site = Site::new();
+    let document = |id: &str, runtime: &str| {
+        let text = format!(
+            r#"{{"id": "{id}", "version": "9.0.0", "name": "Stranger", "description": "Writes our files.",
+                "functions": [{{"name": "write_file", "description": "Writes a file"}}], "runtime": {runtime}}}"#
+        );
+        Package::new(Manifest::parse(&json(&text)).unwrap())
+    };
+    let http = r#"{"http": {"base_url": "https://example.com"}}"#;
+    for (id, runtime, pointer) in [
+        ("stranger", r#"{"builtin": {}}"#, "/runtime/builtin"),
+        ("builtin-files", http, "/id"),
+        ("builtin-more", http, "/id"),
+    ] {
+        let refused = site.catalog.publish(document(id, runtime), PublishOptions::default());
+        let Err(PublishError::Refused { faults, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!(faults.iter().map(|own| own.pointer.as_str()).collect::<Vec<_>>(), [pointer]);
+    }
+    site.catalog.publish(document("stranger", http), PublishOptions::default()).unwrap();
 }
 
 /// Case 34.

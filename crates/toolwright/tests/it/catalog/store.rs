@@ -23,6 +23,38 @@ fn a_new_catalog_has_the_builtin_functions() {
 }
 
 #[test]
+fn a_removed_builtin_stays_removed() {
+    let data = tempfile::tempdir().unwrap();
+    let ids = |catalog: &Catalog| {
+        let prefabs = catalog.prefabs(&Access::everything()).unwrap();
+        prefabs.into_iter().map(|own| own.id).collect::<Vec<_>>()
+    };
+    let catalog = Catalog::open(data.path()).unwrap();
+    catalog.remove("builtin-git", None).unwrap();
+    catalog.remove("builtin-tables", Some(env!("CARGO_PKG_VERSION"))).unwrap();
+    assert_eq!(ids(&Catalog::open(data.path()).unwrap()), ["builtin-files"]);
+    let gone = catalog.set_visibility("builtin-git", Some(Visibility::Public));
+    assert!(matches!(gone, Err(LookupError::Prefab { .. })), "{gone:?}");
+}
+
+#[test]
+fn prefabs_that_are_not_deployed_are_listed_apart() {
+    let data = tempfile::tempdir().unwrap();
+    let catalog = Catalog::open(data.path()).unwrap();
+    for (id, version) in
+        [("b-prefab", "1.0.0-rc.2"), ("b-prefab", "1.0.0-rc.10"), ("a-prefab", "1.0.0")]
+    {
+        publish(&catalog, id, version).unwrap();
+    }
+    catalog.yank("a-prefab", "1.0.0", Some("broken")).unwrap();
+    publish(&catalog, "a-prefab", "0.9.0-beta").unwrap();
+    let listed = catalog.undeployed(&Access::everything()).unwrap();
+    let listed: Vec<_> = listed.iter().map(|own| (own.id.as_str(), own.version.as_str())).collect();
+    assert_eq!(listed, [("a-prefab", "0.9.0-beta"), ("b-prefab", "1.0.0-rc.10")]);
+    assert_eq!(catalog.prefabs(&Access::everything()).unwrap().len(), 3, "the built-in ones");
+}
+
+#[test]
 fn a_version_never_changes() {
     let data = tempfile::tempdir().unwrap();
     let catalog = Catalog::open(data.path()).unwrap();
@@ -119,6 +151,19 @@ fn what_is_not_found_is_said_with_similar_names() {
     let error = found.function(&all, "runs").unwrap_err();
     assert_eq!(error.to_string(), "Function 'runs' not found in prefab test-prefab@0.1.5");
     assert_eq!(error.suggestions(), ["run"]);
+}
+
+#[test]
+fn an_unknown_id_is_compared_with_the_ids_around_it() {
+    let data = tempfile::tempdir().unwrap();
+    let catalog = Catalog::open(data.path()).unwrap();
+    let ids = (0..600).map(|number| format!("test-prefab-{number:03}"));
+    let packages = ids.map(|id| package(&id, "1.0.0")).collect();
+    catalog.publish_all(packages, PublishOptions::default(), |_| ()).unwrap();
+    let some = Access::everything().with_filter(|name| !name.starts_with("test-prefab-309/"));
+    let error = catalog.version(&some, "test-prefab-30x", None).unwrap_err();
+    let suggested = ["test-prefab-308", "test-prefab-307", "test-prefab-306"];
+    assert_eq!(error.suggestions(), suggested, "those that the caller may see");
 }
 
 #[test]

@@ -42,6 +42,8 @@ struct State {
     /// Refresh tokens, with the client, and whether they were used
     refresh: HashMap<String, (String, bool)>,
     issued: usize,
+    /// Whether new access tokens are expired
+    issues_expired: bool,
     refreshes: usize,
     requests: usize,
 }
@@ -81,6 +83,20 @@ impl AuthorizationServer {
     /// Whether the resource accepts a token.
     pub fn accepts(&self, token: &Token) -> bool {
         self.shared.lock().valid.contains(token.access().expose())
+    }
+
+    /// Makes the access tokens invalid; refresh tokens stay valid.
+    pub fn expire_all(&self) {
+        self.shared.lock().valid.clear();
+    }
+
+    /// Sets whether new access tokens are expired.
+    pub fn issue_expired(&self, is_expired: bool) {
+        self.shared.lock().issues_expired = is_expired;
+    }
+
+    pub fn clients(&self) -> usize {
+        self.shared.lock().clients.len()
     }
 
     pub fn refreshes(&self) -> usize {
@@ -123,6 +139,7 @@ impl Shared {
                 ("POST", "/token") => state.token(head, body),
                 ("POST", "/register") => state.register(body),
                 ("GET", "/authorize") => state.authorize(query),
+                ("POST", "/mcp") => state.mcp(head, body),
                 ("GET", _) => state.metadata(path),
                 _ => reply("405 No", "", "{}"),
             }
@@ -179,6 +196,27 @@ impl State {
             )),
             _ => refuse("404 Not Found", "not_found"),
         }
+    }
+
+    /// An MCP server without a handshake, with one tool, for clients with a token.
+    fn mcp(&self, head: &str, body: &[u8]) -> String {
+        let token = head.lines().find_map(|line| line.strip_prefix("authorization: Bearer "));
+        if !token.is_some_and(|token| self.valid.iter().any(|own| own == token)) {
+            let base = &self.base;
+            let challenge = format!(
+                "www-authenticate: Bearer resource_metadata=\"{base}/metadata-of-the-resource\", \
+                 scope=\"read write\"\r\n"
+            );
+            return reply("401 Who", &challenge, "{}");
+        }
+        let request: serde_json::Value = serde_json::from_slice(body).unwrap();
+        let result = match request["method"].as_str() {
+            Some("server/discover") => {
+                r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#
+            }
+            _ => r#"{"tools":[{"name":"one","inputSchema":{"type":"object"}}]}"#,
+        };
+        json(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, request["id"]))
     }
 
     fn register(&mut self, body: &[u8]) -> String {
@@ -280,8 +318,9 @@ impl State {
     fn grant(&mut self, client: Option<String>, scope: Option<String>) -> String {
         let access = self.issue("access");
         self.valid.push(access.clone());
+        let lifetime = if self.issues_expired { 0 } else { 3600 };
         let mut body =
-            format!(r#"{{"access_token":"{access}","token_type":"Bearer","expires_in":3600"#);
+            format!(r#"{{"access_token":"{access}","token_type":"Bearer","expires_in":{lifetime}"#);
         if let Some(client) = client {
             let refresh = self.issue("refresh");
             write!(body, r#","refresh_token":"{refresh}""#).unwrap();

@@ -1,13 +1,16 @@
 //! Calls that need a person's approval, decided now or after a restart.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{agent, assert_legal, follow, given, said};
-use crate::support::{Counter, any, call, counting, toolbox};
+use crate::support::{Counter, any, call, counting, tool, toolbox};
 use toolwright::call::{Answer, Policy, Rule, Verdict};
+use toolwright::handle::MemoryHandles;
+use toolwright::json::Object;
 use toolwright::model::ScriptedModel;
 use toolwright::run::{Agent, RunError, RunEvent};
-use toolwright::{Handler, Json, Limits, Output, Toolbox};
+use toolwright::{Fill, Handler, Json, Limits, Output, SlotFill, SlotOutput, Toolbox};
 
 /// Requires approval for `pay`, and allows the rest.
 fn careful(handlers: impl IntoIterator<Item = Handler>) -> Toolbox {
@@ -94,6 +97,35 @@ async fn equal_calls_that_were_both_approved_have_one_effect_and_one_outcome() {
     let told = given(&script);
     assert_eq!(told.iter().map(said).collect::<Vec<_>>(), ["paid once", "paid once"]);
     assert_eq!(pays.get(), 1);
+}
+
+#[tokio::test]
+async fn approved_calls_use_a_slot_in_the_order_of_the_model() {
+    let write = Handler::new(any("write"), |_, _| async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Ok(Output::text("the rows"))
+    });
+    let schema = r#"{"type": "object", "properties": {"rows": {"type": "string"}}}"#;
+    let read = Handler::new(tool("read", schema), |_, arguments: Object| async move {
+        Ok(Output::json(arguments.get("rows").cloned().unwrap_or_default()))
+    });
+    let handlers = [
+        write.with_slot(SlotOutput::new("table")),
+        read.with_fill("rows", Fill::Slot(SlotFill::new("table"))),
+    ];
+    let toolbox = toolbox(handlers)
+        .with_policy(Policy::new(Verdict::Ask))
+        .with_handles(Arc::new(MemoryHandles::default()));
+    let calls = [call("a", "write", "{}"), call("b", "read", "{}")];
+    let script = ScriptedModel::new().then_calls(calls).then_text("read");
+    let mut run = agent(&script, toolbox).run("read").build().unwrap();
+    run.finish().await.unwrap_err();
+    let ids: Vec<String> = run.waiting().map(|approval| approval.id.clone()).collect();
+    for id in ids.iter().rev() {
+        run.answer(id, Answer::Approve).unwrap();
+    }
+    run.finish().await.unwrap();
+    assert_eq!(said(&given(&script)[1]), "\"the rows\"");
 }
 
 #[tokio::test]

@@ -33,6 +33,8 @@ pub(in super::super) struct HttpFunction {
     pub(in super::super) function: Function,
     /// All secrets of the prefab: some are alternatives of others
     pub(in super::super) secrets: BTreeMap<String, SecretString>,
+    /// Secrets that fill parameters
+    pub(in super::super) filled: Vec<SecretString>,
     pub(in super::super) files: Files,
 }
 
@@ -59,6 +61,7 @@ impl HttpFunction {
             arguments: &arguments,
             files: &files,
             secrets: &|name| self.secrets.get(name).cloned(),
+            filled: &self.filled,
         };
         let output = self.runtime.call(call).await?;
         self.store_bytes(&scope.session.caller.tenant, output).await

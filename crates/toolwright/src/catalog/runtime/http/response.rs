@@ -10,16 +10,13 @@ use super::media::{is_json, is_text};
 use crate::error::ToolError;
 use crate::handler::ToolResult;
 use crate::output::Output;
-use crate::redact::{self, MARK};
-use crate::secret::SecretString;
+use crate::redact::known::KnownSecrets;
 use crate::transport::Incoming;
 
 /// Maximum number of bytes of an answer.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
 /// Maximum number of bytes of an answer that an error repeats.
 const MAX_ERROR_BYTES: usize = 2 << 10;
-/// Shorter secrets are not looked for in answers, because they would be found everywhere.
-const MIN_SECRET_BYTES: usize = 6;
 
 /// Statuses after which the same request may succeed, and whether the server did nothing with the first one.
 const TRANSIENT: [(StatusCode, bool); 7] = [
@@ -48,27 +45,28 @@ pub(super) fn from_fault(fault: &Fault, is_repeatable: bool) -> ToolError {
 pub(super) async fn read(
     answer: Incoming,
     is_repeatable: bool,
-    secrets: &[SecretString],
+    known: &KnownSecrets,
 ) -> ToolResult {
     let (status, headers) = (answer.status, answer.headers);
     let is_success = status.is_success();
     let failed = |fault| from_fault(&fault, is_repeatable);
     if is_success {
         let body = answer.body.collect(MAX_RESPONSE_BYTES).await.map_err(failed)?;
-        return Ok(content(body, &headers, secrets));
+        return Ok(content(body, &headers, known));
     }
     let mut body = answer.body;
     let mut start = Vec::new();
-    while start.len() < MAX_ERROR_BYTES {
+    let max = MAX_ERROR_BYTES + known.margin();
+    while start.len() < max {
         match body.next().await {
             Some(Ok(bytes)) => start.extend_from_slice(&bytes),
             _ => break,
         }
     }
-    Err(failure(status, &headers, &start, is_repeatable, secrets))
+    Err(failure(status, &headers, &start, is_repeatable, known))
 }
 
-fn content(body: Bytes, headers: &HeaderMap, secrets: &[SecretString]) -> Output {
+fn content(body: Bytes, headers: &HeaderMap, known: &KnownSecrets) -> Output {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if body.is_empty() {
         return Output::json(Json::Null);
@@ -78,15 +76,17 @@ fn content(body: Bytes, headers: &HeaderMap, secrets: &[SecretString]) -> Output
         let mime = if content_type.is_empty() { "application/octet-stream" } else { content_type };
         return Output::bytes(mime, &body[..]);
     };
-    let text = without(text, secrets);
-    if is_json(content_type) || content_type.is_empty() {
-        if let Ok(value) = Json::parse(&text) {
-            return Output::json(value);
-        }
-    } else if !is_text(content_type) {
-        return Output::bytes(content_type, &body[..]);
+    if (is_json(content_type) || content_type.is_empty())
+        && let Ok(value) = Json::parse(text)
+    {
+        return Output::json(known.json(value));
     }
-    Output::text(text)
+    let text = known.text(text);
+    if content_type.is_empty() || is_text(content_type) {
+        Output::text(text)
+    } else {
+        Output::bytes(content_type, text.as_bytes())
+    }
 }
 
 fn failure(
@@ -94,44 +94,23 @@ fn failure(
     headers: &HeaderMap,
     start: &[u8],
     is_repeatable: bool,
-    secrets: &[SecretString],
+    known: &KnownSecrets,
 ) -> ToolError {
     let mut message = format!("the server answered {status}");
-    let shown = &start[..start.len().min(MAX_ERROR_BYTES)];
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if status.is_redirection() && headers.contains_key(LOCATION) {
         message.push_str(", a redirect that is not followed");
     }
-    if !shown.is_empty() && content_type.is_none_or(|own| own.is_empty() || is_text(own)) {
-        let text = redact::text(&without(&String::from_utf8_lossy(shown), secrets));
-        let more = if start.len() >= MAX_ERROR_BYTES { "…" } else { "" };
-        message = format!("{message}: {}{more}", text.trim());
+    if !start.is_empty() && content_type.is_none_or(|own| own.is_empty() || is_text(own)) {
+        let is_truncated = start.len() >= MAX_ERROR_BYTES + known.margin();
+        let text = known.beginning(start, is_truncated);
+        let shown = &text[..text.floor_char_boundary(MAX_ERROR_BYTES)];
+        let more = if is_truncated || shown.len() < text.len() { "…" } else { "" };
+        message = format!("{message}: {}{more}", shown.trim());
     }
     let is_retryable = TRANSIENT
         .iter()
         .any(|(own, is_unprocessed)| *own == status && (*is_unprocessed || is_repeatable));
     let error = ToolError::new(message).with_kind(format!("HTTP_{}", status.as_u16()));
     if is_retryable { error.retryable() } else { error }
-}
-
-/// Returns a text without the secrets of the request, also as JSON and URLs write them.
-fn without(text: &str, secrets: &[SecretString]) -> String {
-    let mut text = text.to_owned();
-    for secret in secrets.iter().map(SecretString::expose) {
-        if secret.len() < MIN_SECRET_BYTES {
-            continue;
-        }
-        let quoted = Json::from(secret.as_str()).compact();
-        let forms = [
-            secret.clone(),
-            quoted[1..quoted.len() - 1].to_owned(),
-            super::style::Escape::All.apply(secret),
-        ];
-        for form in forms {
-            if text.contains(&form) {
-                text = text.replace(&form, MARK);
-            }
-        }
-    }
-    text
 }

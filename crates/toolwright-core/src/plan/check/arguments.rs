@@ -1,0 +1,112 @@
+//! Arguments: unknown, hidden and missing parameters, and literal values as they are written.
+
+use super::{Checker, argument_path, step_path};
+use crate::args::Parameters;
+use crate::json::{Json, Object, key};
+use crate::plan::document::Step;
+use crate::plan::error::{PlanError, PlanErrorKind};
+use crate::plan::tools::PlanTool;
+use crate::schema::Violation;
+
+impl Checker<'_> {
+    /// Checks the arguments of every step whose tool is known.
+    pub(super) fn arguments(&mut self) {
+        for step in &self.plan.steps {
+            let (Some(tool), Some(parameters)) =
+                (self.tool(step), self.parameters.get(step.tool.as_str()))
+            else {
+                continue;
+            };
+            let mut errors = Vec::new();
+            parameter_names(step, tool, parameters, &mut errors);
+            missing(step, parameters, &mut errors);
+            literals(step, parameters, &mut errors);
+            self.report.errors.append(&mut errors);
+        }
+    }
+}
+
+/// Reports arguments that the tool does not have, or that only the host may fill.
+fn parameter_names(
+    step: &Step,
+    tool: &PlanTool,
+    parameters: &Parameters,
+    errors: &mut Vec<PlanError>,
+) {
+    let is_open = tool.accepts_any_name();
+    for (name, _) in &step.args {
+        let mut fail = |message: String| {
+            let path = argument_path(step, name);
+            let error = PlanError::new(PlanErrorKind::UnknownParameter, path, message);
+            errors.push(error.suggesting(name, parameters.iter().map(|own| &*own.name)));
+        };
+        if parameters.hidden().contains(name) {
+            fail(format!("the parameter '{name}' of '{}' is hidden: the host fills it", step.tool));
+        } else if !is_open && parameters.iter().all(|own| *own.name != **name) {
+            fail(format!("the tool '{}' has no parameter '{name}'", step.tool));
+        }
+    }
+}
+
+fn missing(step: &Step, parameters: &Parameters, errors: &mut Vec<PlanError>) {
+    for parameter in parameters.iter() {
+        if parameter.required && parameter.default.is_none() && step.arg(&parameter.name).is_none()
+        {
+            let message = format!("the tool '{}' requires '{}'", step.tool, parameter.name);
+            let path = step_path(step) + "/args";
+            errors.push(PlanError::new(PlanErrorKind::MissingParameter, path, message));
+        }
+    }
+}
+
+/// Checks literal values. References are unknown values, so violations that depend on them do not count.
+fn literals(step: &Step, parameters: &Parameters, errors: &mut Vec<PlanError>) {
+    let is_known = |name: &str| parameters.iter().any(|own| *own.name == *name);
+    let known = step.args.iter().filter(|(name, _)| is_known(name));
+    let mut arguments = Object::with_capacity(step.args.len());
+    let mut references = Vec::new();
+    for (name, template) in known {
+        let prefix = argument_path(step, name);
+        let prefix = prefix.strip_prefix(&(step_path(step) + "/args")).unwrap_or_default();
+        references
+            .extend(template.references().into_iter().map(|(path, _)| format!("{prefix}{path}")));
+        let Ok(value) = template.fill(&mut |_| Ok::<_, std::convert::Infallible>(Json::Null));
+        arguments.push(key(name), value);
+    }
+    for violation in parameters.check().violations(&arguments.into()) {
+        // Missing parameters have an error of their own.
+        let is_missing = violation.path.is_empty() && violation.keyword == "required";
+        if is_missing || references.iter().any(|path| depends_on(&violation, path)) {
+            continue;
+        }
+        let path = format!("{}/args{}", step_path(step), violation.path);
+        let mut message = violation.message;
+        if let Some(accepted) = violation.accepted {
+            message = format!("{message}; accepted: {}", accepted.compact());
+        }
+        errors.push(PlanError::new(PlanErrorKind::Argument, path, message));
+    }
+}
+
+/// Whether a violation may vanish when the reference at a path has its value.
+fn depends_on(violation: &Violation, reference: &str) -> bool {
+    let is_below = |path: &str, above: &str| {
+        path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    // These say something about an enclosing value without looking at the values in it.
+    let is_outer = [
+        "required",
+        "additionalProperties",
+        "unevaluatedProperties",
+        "propertyNames",
+        "dependentRequired",
+        "minProperties",
+        "maxProperties",
+        "minItems",
+        "maxItems",
+    ];
+    if is_below(&violation.path, reference) {
+        return true;
+    }
+    is_below(reference, &violation.path) && !is_outer.contains(&violation.keyword.as_str())
+}

@@ -1,0 +1,462 @@
+//! The state of a running plan: which calls come next, and what follows from their results.
+//!
+//! The interpreter does nothing itself. An engine takes calls from it, makes them in any order and reports
+//! their results, so that every engine gives a plan the same meaning. Given the same results, it asks for the same
+//! calls: a run is resumed by giving it the recorded results again.
+
+use std::collections::{BTreeSet, HashMap};
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+
+use super::document::{OnError, Plan, Step};
+use super::graph::{Edge, EdgeKind, Graph};
+use super::template::{Reference, Source};
+use crate::json::{Json, Object, key};
+use crate::object;
+
+/// A call that is to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedCall {
+    /// The position of the step
+    pub step: usize,
+    /// The position of the item, if the step has `each`
+    pub item: Option<usize>,
+    /// The arguments, with the values of references. `as_handle` has the JSON Pointers of those to pass by handle
+    pub arguments: Object,
+    /// JSON Pointers into the arguments, to values that the plan passes by handle
+    pub as_handle: Vec<String>,
+}
+
+/// Why a call or a step failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepError {
+    /// The kind of error in one word
+    pub kind: String,
+    /// The message
+    pub message: String,
+}
+
+impl StepError {
+    /// Creates an error.
+    pub fn new(kind: impl Into<String>, message: impl Into<String>) -> StepError {
+        StepError { kind: kind.into(), message: message.into() }
+    }
+
+    /// Returns the JSON form: `{kind, message}`.
+    pub fn to_json(&self) -> Object {
+        object! {"kind": self.kind.as_str(), "message": self.message.as_str()}
+    }
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepResult {
+    /// It has an output
+    Succeeded(Arc<Json>),
+    /// It did not run, or its failure counts as that (`"on_error": "skip"`)
+    Skipped {
+        /// The reason
+        reason: String,
+    },
+    /// It failed
+    Failed {
+        /// The error
+        error: StepError,
+        /// Whether the run continues (`"on_error": "continue"`)
+        continued: bool,
+    },
+    /// It did not run, because a step that it depends on failed
+    Blocked {
+        /// The position of the step that failed
+        by: usize,
+    },
+}
+
+/// How the item of a step's `each` ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ItemResult {
+    Value(Json),
+    /// The condition left it out, or its failure counts as that
+    LeftOut,
+    /// It failed, and the run continues
+    Null,
+}
+
+/// A running plan.
+#[derive(Debug, Clone)]
+pub struct Interpreter {
+    plan: Arc<Plan>,
+    graph: Arc<Graph>,
+    inputs: Arc<Json>,
+    positions: Arc<HashMap<String, usize>>,
+    steps: Vec<Progress>,
+    /// Steps that have calls to make
+    ready: BTreeSet<usize>,
+    /// Steps that ended since the last look
+    settled: Vec<usize>,
+}
+
+#[derive(Debug, Clone)]
+enum Progress {
+    /// Waits for this many steps
+    Waiting(usize),
+    /// Its calls are being made
+    Open(OpenStep),
+    Settled(StepResult),
+}
+
+#[derive(Debug, Clone)]
+struct OpenStep {
+    /// The items of `each`
+    items: Option<Vec<Json>>,
+    /// Number of calls that were taken
+    taken: usize,
+    results: Vec<Option<ItemResult>>,
+    /// Number of calls without a result
+    running: usize,
+    failure: Option<(usize, StepError)>,
+}
+
+/// Why a reference has no value.
+enum Absent {
+    /// Its step was skipped
+    Skipped(String),
+    /// There is nothing at its pointer
+    Missing(String),
+}
+
+impl Interpreter {
+    /// Starts a plan that was [checked](super::check).
+    pub fn new(plan: Arc<Plan>, graph: Arc<Graph>, inputs: Arc<Json>) -> Interpreter {
+        let waiting = |step| Progress::Waiting(graph.before(step).len());
+        let steps: Vec<Progress> = (0..plan.steps.len()).map(waiting).collect();
+        let ids = plan.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at));
+        let positions = Arc::new(ids.collect());
+        let (ready, settled) = (BTreeSet::new(), Vec::new());
+        let mut interpreter = Interpreter { plan, graph, inputs, positions, steps, ready, settled };
+        for step in 0..interpreter.steps.len() {
+            if matches!(interpreter.steps[step], Progress::Waiting(0))
+                && let Some(result) = interpreter.open(step)
+            {
+                interpreter.settle(step, result);
+            }
+        }
+        interpreter
+    }
+
+    /// Returns the plan.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Returns the next call, in the order of the document and of the items; none if the engine must report
+    /// results first.
+    pub fn next_call(&mut self) -> Option<PlannedCall> {
+        while let Some(&step) = self.ready.first() {
+            let plan = Arc::clone(&self.plan);
+            let own = &plan.steps[step];
+            let Progress::Open(open) = &mut self.steps[step] else {
+                self.ready.remove(&step);
+                continue;
+            };
+            let at = open.taken;
+            open.taken += 1;
+            open.running += 1;
+            let item = open.items.as_mut().map(|items| std::mem::take(&mut items[at]));
+            if open.taken == open.results.len() {
+                self.ready.remove(&step);
+            }
+            let position = item.is_some().then_some(at);
+            match self.prepare(own, item.as_ref(), at) {
+                Ok(Some((arguments, as_handle))) => {
+                    return Some(PlannedCall { step, item: position, arguments, as_handle });
+                }
+                Err(Absent::Skipped(reason)) if position.is_none() => {
+                    self.settle(step, StepResult::Skipped { reason });
+                }
+                Ok(None) | Err(Absent::Skipped(_)) => self.record(step, at, ItemResult::LeftOut),
+                Err(Absent::Missing(message)) => {
+                    self.fail(step, position, StepError::new("missing_value", message));
+                }
+            }
+        }
+        None
+    }
+
+    /// Reports the output of a call.
+    pub fn succeed(&mut self, step: usize, item: Option<usize>, output: Json) {
+        match item {
+            Some(at) => self.record(step, at, ItemResult::Value(output)),
+            None => self.settle(step, StepResult::Succeeded(Arc::new(output))),
+        }
+    }
+
+    /// Reports that a call failed, after its retries.
+    pub fn fail(&mut self, step: usize, item: Option<usize>, error: StepError) {
+        let on_error = self.plan.steps[step].on_error;
+        let Some(at) = item else {
+            return self.settle(step, failed(on_error, error));
+        };
+        match on_error {
+            OnError::Skip => self.record(step, at, ItemResult::LeftOut),
+            OnError::Continue => self.record(step, at, ItemResult::Null),
+            OnError::Fail => {
+                let Progress::Open(open) = &mut self.steps[step] else { return };
+                open.running -= 1;
+                // No more items are started; of several failures the first item's is reported.
+                self.ready.remove(&step);
+                if open.failure.as_ref().is_none_or(|(first, _)| at < *first) {
+                    open.failure = Some((at, error));
+                }
+                self.settle_items(step);
+            }
+        }
+    }
+
+    /// Returns the first item that failed, if the step fails with it.
+    pub fn failed_item(&self, step: usize) -> Option<usize> {
+        match self.steps.get(step)? {
+            Progress::Open(open) => open.failure.as_ref().map(|(at, _)| *at),
+            _ => None,
+        }
+    }
+
+    /// Reports that the call of an item is not made, because an [earlier item](Self::failed_item) failed.
+    pub fn abandon(&mut self, step: usize) {
+        if let Progress::Open(open) = &mut self.steps[step] {
+            open.running -= 1;
+            self.settle_items(step);
+        }
+    }
+
+    /// Returns the result of a step that has ended.
+    pub fn result(&self, step: usize) -> Option<&StepResult> {
+        match self.steps.get(step)? {
+            Progress::Settled(result) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of finished and of all items of a step's `each`, while it runs.
+    pub fn items(&self, step: usize) -> Option<(usize, usize)> {
+        match self.steps.get(step)? {
+            Progress::Open(OpenStep { items: Some(items), taken, running, .. }) => {
+                Some((taken - running, items.len()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the steps that have ended since the last call of this method.
+    pub fn take_settled(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.settled)
+    }
+
+    /// Whether all steps have ended.
+    pub fn is_done(&self) -> bool {
+        self.steps.iter().all(|step| matches!(step, Progress::Settled(_)))
+    }
+
+    /// Whether a step failed that lets the run fail.
+    pub fn has_failed(&self) -> bool {
+        let fails = |step: &Progress| {
+            matches!(step, Progress::Settled(StepResult::Failed { continued: false, .. }))
+        };
+        self.steps.iter().any(fails)
+    }
+
+    /// Returns the outputs of the plan. What has no value is null, or the default of its reference.
+    pub fn outputs(&self) -> Object {
+        let output = |(name, template): &(String, super::Template)| {
+            let Ok(value) =
+                template.fill(&mut |reference| Ok::<_, Infallible>(self.or_null(reference, None)));
+            (key(name), value)
+        };
+        self.plan.outputs.iter().map(output).collect()
+    }
+
+    /// Decides about a step whose predecessors have all ended. Returns its result if it makes no call.
+    fn open(&mut self, step: usize) -> Option<StepResult> {
+        let plan = Arc::clone(&self.plan);
+        let own = &plan.steps[step];
+        if let Some(by) = self.blocker(step) {
+            return Some(StepResult::Blocked { by });
+        }
+        if let Some(when) = own.when.as_ref().filter(|_| !own.filters_items()) {
+            let Ok(holds) =
+                when.holds(&mut |reference| Ok::<_, Infallible>(self.or_null(reference, None)));
+            if !holds {
+                let reason = "its condition does not hold".to_owned();
+                return Some(StepResult::Skipped { reason });
+            }
+        }
+        let items = match &own.each {
+            None => None,
+            Some(each) => match each.fill(&mut |reference| self.value(reference, None)) {
+                Ok(Json::Array(items)) => Some(items),
+                Ok(other) => {
+                    let message =
+                        format!("'each' must be an array, and its value is {}", other.kind());
+                    return Some(failed(own.on_error, StepError::new("invalid_each", message)));
+                }
+                Err(Absent::Skipped(reason)) => return Some(StepResult::Skipped { reason }),
+                Err(Absent::Missing(message)) => {
+                    return Some(failed(own.on_error, StepError::new("missing_value", message)));
+                }
+            },
+        };
+        let count = items.as_ref().map_or(1, Vec::len);
+        if count == 0 {
+            return Some(StepResult::Succeeded(Arc::new(Json::Array(Vec::new()))));
+        }
+        let results = vec![None; count];
+        self.steps[step] =
+            Progress::Open(OpenStep { items, taken: 0, results, running: 0, failure: None });
+        self.ready.insert(step);
+        None
+    }
+
+    /// Returns the step whose failure keeps a step from running.
+    fn blocker(&self, step: usize) -> Option<usize> {
+        // The order of steps that share a value does not depend on their success.
+        let is_needed = |edge: &&Edge| !matches!(edge.kind, EdgeKind::Shared(_));
+        self.graph.incoming(step).iter().filter(is_needed).find_map(|edge| {
+            match self.result(edge.from)? {
+                StepResult::Failed { continued: false, .. } => Some(edge.from),
+                StepResult::Blocked { by } => Some(*by),
+                _ => None,
+            }
+        })
+    }
+
+    /// Returns the arguments of a call, and which of them to pass by handle; none if the condition leaves the
+    /// item out.
+    #[allow(clippy::type_complexity, reason = "a pair that one caller takes apart at once")]
+    fn prepare(
+        &self,
+        step: &Step,
+        item: Option<&Json>,
+        at: usize,
+    ) -> Result<Option<(Object, Vec<String>)>, Absent> {
+        let scope = item.map(|item| (item, at));
+        if let (Some(when), Some(_)) = (step.when.as_ref().filter(|_| step.filters_items()), scope)
+        {
+            let Ok(holds) =
+                when.holds(&mut |reference| Ok::<_, Infallible>(self.or_null(reference, scope)));
+            if !holds {
+                return Ok(None);
+            }
+        }
+        let mut arguments = Object::with_capacity(step.args.len());
+        let mut as_handle = Vec::new();
+        for (name, template) in &step.args {
+            let value = template.fill(&mut |reference| self.value(reference, scope))?;
+            let handles = template.handles();
+            let name_path = crate::json::pointer::Path::ROOT.key(name).pointer();
+            as_handle.extend(handles.into_iter().map(|path| format!("{name_path}{path}")));
+            arguments.push(key(name), value);
+        }
+        Ok(Some((arguments, as_handle)))
+    }
+
+    /// Returns the value of a reference.
+    fn value(&self, reference: &Reference, item: Option<(&Json, usize)>) -> Result<Json, Absent> {
+        let found = match &reference.source {
+            Source::Inputs => lookup(&self.inputs, &reference.pointer),
+            Source::Item => item.and_then(|(item, _)| lookup(item, &reference.pointer)),
+            Source::Index => item.map(|(_, at)| Json::from(at)),
+            Source::Step(id) => match self.positions.get(id).and_then(|&at| self.result(at)) {
+                Some(StepResult::Succeeded(output)) => lookup(output, &reference.pointer),
+                Some(StepResult::Failed { continued: true, .. }) => {
+                    return Ok(reference.default.clone().unwrap_or_default());
+                }
+                Some(StepResult::Skipped { .. }) if reference.default.is_none() => {
+                    return Err(Absent::Skipped(format!("the step '{id}' was skipped")));
+                }
+                _ => None,
+            },
+        };
+        found.or_else(|| reference.default.clone()).ok_or_else(|| {
+            let message = format!("there is no value at '{reference}', and no '$default'");
+            Absent::Missing(message)
+        })
+    }
+
+    /// Returns the value of a reference; null if there is none.
+    fn or_null(&self, reference: &Reference, item: Option<(&Json, usize)>) -> Json {
+        self.value(reference, item).unwrap_or_default()
+    }
+
+    fn record(&mut self, step: usize, at: usize, result: ItemResult) {
+        if let Progress::Open(open) = &mut self.steps[step] {
+            open.running -= 1;
+            open.results[at] = Some(result);
+            self.settle_items(step);
+        }
+    }
+
+    /// Ends a step with `each` when all of its calls have ended.
+    fn settle_items(&mut self, step: usize) {
+        let Progress::Open(open) = &mut self.steps[step] else { return };
+        if open.running > 0 || open.failure.is_none() && open.taken < open.results.len() {
+            return;
+        }
+        let result = if let Some((at, error)) = open.failure.take() {
+            let message = format!("item {at}: {}", error.message);
+            StepResult::Failed { error: StepError { message, ..error }, continued: false }
+        } else {
+            let values = open.results.drain(..).flatten().filter_map(|result| match result {
+                ItemResult::Value(value) => Some(value),
+                ItemResult::Null => Some(Json::Null),
+                ItemResult::LeftOut => None,
+            });
+            StepResult::Succeeded(Arc::new(Json::Array(values.collect())))
+        };
+        self.settle(step, result);
+    }
+
+    /// Ends a step, and decides about the steps that waited for it.
+    fn settle(&mut self, step: usize, result: StepResult) {
+        let graph = Arc::clone(&self.graph);
+        let mut ended = vec![(step, result)];
+        while let Some((step, result)) = ended.pop() {
+            self.ready.remove(&step);
+            self.steps[step] = Progress::Settled(result);
+            self.settled.push(step);
+            for &next in graph.after(step) {
+                if let Progress::Waiting(left) = &mut self.steps[next] {
+                    *left -= 1;
+                    if *left == 0 {
+                        ended.extend(self.open(next).map(|result| (next, result)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The result of a step whose call failed.
+fn failed(on_error: OnError, error: StepError) -> StepResult {
+    match on_error {
+        OnError::Fail => StepResult::Failed { error, continued: false },
+        OnError::Continue => StepResult::Failed { error, continued: true },
+        OnError::Skip => StepResult::Skipped { reason: format!("it failed: {error}") },
+    }
+}
+
+/// Looks up a part of an output. Many tools return JSON as text, so a pointer may lead into a text that is JSON.
+fn lookup(value: &Json, pointer: &str) -> Option<Json> {
+    match value {
+        Json::String(text) if !pointer.is_empty() => {
+            Json::parse(text).ok()?.pointer(pointer).cloned()
+        }
+        value => value.pointer(pointer).cloned(),
+    }
+}

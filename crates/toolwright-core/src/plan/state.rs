@@ -1,0 +1,120 @@
+//! The states of steps in a run.
+
+use crate::json::{Json, Object};
+use crate::object;
+
+/// The state of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum StepState {
+    /// It has not started
+    #[default]
+    Pending,
+    /// A call is in progress
+    Running,
+    /// It waits for approval
+    Waiting,
+    /// Its output is known
+    Succeeded,
+    /// Its call failed, after all retries
+    Failed,
+    /// Its condition does not hold, a value that it takes comes from a skipped step, or its call failed and
+    /// `on_error` is `skip`
+    Skipped,
+    /// It did not run, because a step that it depends on failed
+    Blocked,
+    /// The run was cancelled before the step ended
+    Cancelled,
+}
+
+/// The state of a step, with its times and counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StepStatus {
+    /// The state
+    pub state: StepState,
+    /// When the first call started, in milliseconds; all steps of a run count from the same moment
+    pub started_ms: Option<u64>,
+    /// When the step ended, in milliseconds, counted likewise
+    pub ended_ms: Option<u64>,
+    /// The number of attempts of the step's call, or of the calls of all items of `each`
+    pub attempts: u32,
+    /// The items of `each`: how many ended, and how many there are
+    pub items: Option<(u64, u64)>,
+}
+
+impl StepState {
+    /// All states.
+    pub const ALL: [StepState; 8] = [
+        StepState::Pending,
+        StepState::Running,
+        StepState::Waiting,
+        StepState::Succeeded,
+        StepState::Failed,
+        StepState::Skipped,
+        StepState::Blocked,
+        StepState::Cancelled,
+    ];
+
+    /// Returns the name in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StepState::Pending => "pending",
+            StepState::Running => "running",
+            StepState::Waiting => "waiting",
+            StepState::Succeeded => "succeeded",
+            StepState::Failed => "failed",
+            StepState::Skipped => "skipped",
+            StepState::Blocked => "blocked",
+            StepState::Cancelled => "cancelled",
+        }
+    }
+
+    /// Parses a name in JSON.
+    pub fn parse(name: &str) -> Option<StepState> {
+        StepState::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+
+    /// Whether the step has ended, so that its state does not change any more.
+    pub fn is_final(self) -> bool {
+        !matches!(self, StepState::Pending | StepState::Running | StepState::Waiting)
+    }
+}
+
+impl StepStatus {
+    /// Creates a status without times and counts.
+    pub fn new(state: StepState) -> StepStatus {
+        StepStatus { state, ..StepStatus::default() }
+    }
+
+    /// Returns the time from the start to the end, in milliseconds.
+    pub fn duration_ms(&self) -> Option<u64> {
+        Some(self.ended_ms?.saturating_sub(self.started_ms?))
+    }
+
+    /// Returns the JSON form: `{state, started_ms, ended_ms, attempts, items: {done, total}}`.
+    pub fn to_json(&self) -> Object {
+        let mut out = object! {"state": self.state.as_str()};
+        out.insert_some("started_ms", self.started_ms);
+        out.insert_some("ended_ms", self.ended_ms);
+        out.insert("attempts", self.attempts);
+        out.insert_some(
+            "items",
+            self.items.map(|(done, total)| object! {"done": done, "total": total}),
+        );
+        out
+    }
+
+    /// Parses the JSON form.
+    pub fn parse(value: &Json) -> Option<StepStatus> {
+        let fields = value.as_object()?;
+        let count = |fields: &Object, name: &str| fields.get(name).and_then(Json::as_u64);
+        let items = fields.get("items").and_then(Json::as_object);
+        Some(StepStatus {
+            state: StepState::parse(fields.get("state")?.as_str()?)?,
+            started_ms: count(fields, "started_ms"),
+            ended_ms: count(fields, "ended_ms"),
+            attempts: count(fields, "attempts").map_or(0, |n| u32::try_from(n).unwrap_or(u32::MAX)),
+            items: items.and_then(|items| Some((count(items, "done")?, count(items, "total")?))),
+        })
+    }
+}

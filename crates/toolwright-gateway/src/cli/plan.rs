@@ -1,0 +1,217 @@
+//! `toolwright plan`: the schema of plans, their check, their view, the import of an edited view, runs, pictures,
+//! and Arazzo documents.
+
+mod arazzo;
+mod draw;
+mod progress;
+mod run;
+mod tools;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use toolwright::plan::{
+    MAX_STEPS, Plan as Document, PlanError, PlanReport, View, check, import_view,
+};
+use toolwright_core::Json;
+
+use self::tools::PlanToolOptions;
+use super::exit::{self, Failure};
+use super::input;
+use crate::terminal;
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A plan is a JSON document with calls of tools as steps. An argument {\"$from\": \"STEP/POINTER\"} is the
+output of an earlier step, or a part of it. FILE is `-` for stdin.
+
+The tools are those of --tools: a JSON array of definitions in any dialect's shape. By default they
+are the built-in tools, those of the tables [mcp.NAME] of the configuration, and the functions of
+the catalog, by the names PREFAB/FUNCTION.
+
+Examples:
+  toolwright plan schema
+  toolwright plan check plan.json
+  toolwright plan check plan.json --tools tools.json --hide @system --json
+  toolwright plan view plan.json > view.json
+  toolwright plan import --view view.json --base plan.json
+  toolwright plan run plan.json --inputs '{\"city\": \"北京\"}'
+  toolwright plan runs
+  toolwright plan resume RUN
+  toolwright plan draw plan.json -o plan.svg
+  toolwright plan export plan.json --arazzo folder
+  toolwright plan import folder/arazzo.json")]
+pub(crate) struct Plan {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Print the JSON Schema of plans
+    Schema,
+    /// Report everything that is wrong with a plan
+    Check(Check),
+    /// Show every parameter of every step: nodes and edges, with values to complete and confirm
+    View(ViewPlan),
+    /// Run a plan
+    Run(run::Run),
+    /// Continue a run: calls with a recorded result are not made again
+    Resume(run::Resume),
+    /// List runs, the newest first
+    Runs(run::Runs),
+    /// Show the steps of a run
+    Show(run::Show),
+    /// Answer a question of a run, and continue it
+    Answer(run::AnswerQuestion),
+    /// Repeat a run from a step on
+    Fork(run::Fork),
+    /// Delete a run with its outputs
+    Delete(run::Delete),
+    /// Print the plan of an Arazzo document, or of an edited view and the plan that it came from
+    Import(Import),
+    /// Draw a plan as SVG or as a Mermaid flowchart
+    Draw(draw::Draw),
+    /// Write a plan as an Arazzo document, with an OpenAPI document of its tools
+    Export(arazzo::Export),
+}
+
+#[derive(Debug, Args)]
+struct Check {
+    /// The plan
+    file: PathBuf,
+    #[command(flatten)]
+    tools: PlanToolOptions,
+    /// Print the report as JSON: {\"valid\", \"errors\", \"edges\"}
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ViewPlan {
+    /// The plan
+    file: PathBuf,
+    #[command(flatten)]
+    tools: PlanToolOptions,
+}
+
+#[derive(Debug, Args)]
+struct Import {
+    /// The Arazzo document, as JSON
+    #[arg(required_unless_present = "view", conflicts_with_all = ["view", "base"])]
+    file: Option<PathBuf>,
+    /// Import this workflow of the Arazzo document, if it has several
+    #[arg(long, value_name = "ID", requires = "file")]
+    workflow: Option<String>,
+    /// Read the edited view from this file
+    #[arg(long, value_name = "FILE", requires = "base")]
+    view: Option<PathBuf>,
+    /// Read the plan that the view came from
+    #[arg(long, value_name = "PLAN", requires = "view")]
+    base: Option<PathBuf>,
+    #[command(flatten)]
+    tools: PlanToolOptions,
+}
+
+impl Plan {
+    /// Runs the action.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match self.action {
+            Action::Schema => print(&Document::schema()),
+            Action::Check(check) => check.run(),
+            Action::View(view) => view.run(),
+            Action::Import(import) => import.run(),
+            Action::Run(run) => run.run(),
+            Action::Resume(resume) => resume.run(),
+            Action::Runs(runs) => runs.run(),
+            Action::Show(show) => show.run(),
+            Action::Answer(answer) => answer.run(),
+            Action::Fork(fork) => fork.run(),
+            Action::Delete(delete) => delete.run(),
+            Action::Draw(draw) => draw.run(),
+            Action::Export(export) => export.run(),
+        }
+    }
+}
+
+impl Check {
+    fn run(self) -> Result<(), Failure> {
+        self.tools.allow_stdin(&[&self.file])?;
+        let document = input::json(Some(&self.file))?;
+        let mut report = PlanReport::default();
+        let mut steps = 0;
+        match Document::parse(&document) {
+            Err(errors) => report.errors = errors,
+            Ok(plan) => {
+                let tools = self.tools.load(plan.tool_names())?;
+                report = check(&plan, &tools, MAX_STEPS);
+                steps = plan.steps.len();
+            }
+        }
+        if self.json {
+            print(&report.to_json().into())?;
+        }
+        if !report.is_valid() {
+            let shown = if self.json { &[][..] } else { &report.errors };
+            return Err(refuse(&self.file, shown, report.errors.len()));
+        }
+        if self.json {
+            return Ok(());
+        }
+        let count = |count: usize, noun: &str| {
+            format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+        };
+        let (steps, edges) = (count(steps, "step"), count(report.edges.len(), "edge"));
+        terminal::write(&format!("plan is valid: {steps}, {edges}")).map_err(exit::io("stdout"))
+    }
+}
+
+impl ViewPlan {
+    fn run(self) -> Result<(), Failure> {
+        self.tools.allow_stdin(&[&self.file])?;
+        let plan = read(&self.file)?;
+        let tools = self.tools.load(plan.tool_names())?;
+        let view = View::new(&plan, &tools);
+        print(&view.map_err(|errors| refuse(&self.file, &errors, errors.len()))?.to_json().into())
+    }
+}
+
+impl Import {
+    fn run(self) -> Result<(), Failure> {
+        let (view_file, base) = match (&self.file, &self.view, &self.base) {
+            (Some(file), ..) => return arazzo::import(file, self.workflow.as_deref()),
+            (None, Some(view), Some(base)) => (view, base),
+            _ => return Err(Failure::usage("either an Arazzo document, or --view and --base")),
+        };
+        self.tools.allow_stdin(&[view_file, base])?;
+        let plan = read(base)?;
+        let view = input::json(Some(view_file))?;
+        let nodes = view.get("nodes").and_then(Json::as_array).unwrap_or_default();
+        let names = nodes.iter().filter_map(|node| node.get("tool_name")?.as_str());
+        let tools = self.tools.load(plan.tool_names().chain(names))?;
+        let plan = import_view(&view, &plan, &tools);
+        print(&plan.map_err(|errors| refuse(view_file, &errors, errors.len()))?.to_json().into())
+    }
+}
+
+/// Reads a plan.
+fn read(file: &Path) -> Result<Document, Failure> {
+    let document = input::json(Some(file))?;
+    Document::parse(&document).map_err(|errors| refuse(file, &errors, errors.len()))
+}
+
+fn print(document: &Json) -> Result<(), Failure> {
+    terminal::write(&document.pretty()).map_err(exit::io("stdout"))
+}
+
+/// Prints errors, one on a line, and returns the failure.
+#[allow(clippy::print_stderr)]
+fn refuse(file: &Path, errors: &[PlanError], count: usize) -> Failure {
+    for error in errors {
+        eprintln!("{}", terminal::plain(&error.to_string()));
+    }
+    let plural = if count == 1 { "" } else { "s" };
+    let name = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
+    Failure::failed(format!("{name}: {count} error{plural}"))
+}

@@ -1,0 +1,49 @@
+//! `toolwright plan export`, and `plan import` of an Arazzo document.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use toolwright::plan::arazzo;
+use toolwright_core::Json;
+
+use super::draw::write;
+use super::tools::PlanToolOptions;
+use super::{print, read, refuse};
+use crate::cli::exit::Failure;
+use crate::cli::input;
+
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// The plan
+    file: PathBuf,
+    /// Write arazzo.json and openapi.json, which describes the tools, into this folder
+    #[arg(long, value_name = "DIR")]
+    arazzo: PathBuf,
+    #[command(flatten)]
+    tools: PlanToolOptions,
+}
+
+impl Export {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        self.tools.allow_stdin(&[&self.file])?;
+        let plan = read(&self.file)?;
+        let tools = self.tools.load(plan.tool_names())?;
+        let export = arazzo::export(&plan, &tools);
+        let folder = &self.arazzo;
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::failed(format!("{}: {error}", folder.display())))?;
+        for (name, document) in
+            [("arazzo.json", export.arazzo), (arazzo::OPENAPI_FILE, export.openapi)]
+        {
+            write(&folder.join(name), &(Json::from(document).pretty() + "\n"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints the plan of a workflow of an Arazzo document.
+pub(super) fn import(file: &Path, workflow: Option<&str>) -> Result<(), Failure> {
+    let plan = arazzo::import(&input::json(Some(file))?, workflow);
+    print(&plan.map_err(|errors| refuse(file, &errors, errors.len()))?.to_json().into())
+}

@@ -1,0 +1,400 @@
+//! Runs of plans: start, resume, list, show, answer, fork, delete.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use toolwright::call::Answer;
+use toolwright::plan::journal::{
+    PlanJournal, PlanJournalError, Question, RunFilter, SqlitePlanJournal,
+};
+use toolwright::plan::{
+    Engine, LocalEngine, NewRun, PlanRunError, RunReport, RunStatus, StepAnswer, StepQuestion,
+    Template,
+};
+use toolwright::{Caller, Json, Toolbox};
+use toolwright_core::json::{Object, Path as JsonPath};
+use toolwright_core::{date, object};
+
+use super::progress;
+use super::tools::PlanToolOptions;
+use crate::cli::exit::{self, Failure};
+use crate::cli::{input, tools};
+use crate::plans::PLAN_FILE;
+use crate::terminal;
+
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    /// The plan
+    file: PathBuf,
+    /// Use these inputs; `@FILE` reads them from a file, `@-` from stdin
+    #[arg(long, value_name = "JSON|@FILE", default_value = "{}")]
+    inputs: String,
+    #[command(flatten)]
+    options: RunOptions,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Resume {
+    /// The run
+    run: String,
+    /// Continue although tools have changed since the run started
+    #[arg(long)]
+    changed_tools: bool,
+    #[command(flatten)]
+    options: RunOptions,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Fork {
+    /// The run to repeat
+    run: String,
+    /// Repeat it from this step on
+    step: String,
+    /// Use these arguments for the step; `@FILE` reads them from a file, `@-` from stdin
+    #[arg(long, value_name = "JSON|@FILE")]
+    args: Option<String>,
+    #[command(flatten)]
+    options: RunOptions,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Runs {
+    /// Only runs in this state: running, waiting, succeeded, failed, cancelled
+    #[arg(long)]
+    status: Option<String>,
+    /// Show at most this many runs
+    #[arg(long, default_value_t = 20)]
+    limit: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    tools: PlanToolOptions,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// The run
+    run: String,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    tools: PlanToolOptions,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct AnswerQuestion {
+    /// The run
+    run: String,
+    /// The step that waits
+    step: String,
+    /// The item of the step's `each`
+    #[arg(long)]
+    item: Option<usize>,
+    /// Run the call
+    #[arg(long, group = "answer")]
+    approve: bool,
+    /// Do not run the call, for this reason
+    #[arg(long, value_name = "REASON", group = "answer")]
+    reject: Option<String>,
+    /// The call ran, and this is its output
+    #[arg(long, value_name = "JSON", group = "answer")]
+    output: Option<String>,
+    #[command(flatten)]
+    options: RunOptions,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Delete {
+    /// The run
+    run: String,
+    #[command(flatten)]
+    tools: PlanToolOptions,
+}
+
+/// Arguments of commands that make calls.
+#[derive(Debug, Args)]
+struct RunOptions {
+    /// Approve calls of tools that change something
+    #[arg(long)]
+    yes: bool,
+    /// Make at most this many calls at once
+    #[arg(long, value_name = "CALLS")]
+    parallel: Option<usize>,
+    /// Print the report as JSON instead of the outputs
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    tools: PlanToolOptions,
+}
+
+impl Run {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        self.options.tools.allow_stdin(&[&self.file])?;
+        let plan = super::read(&self.file)?;
+        let inputs = document(&self.inputs)?;
+        let file = self.file;
+        self.options.drive(async |engine| match engine.start(NewRun::new(plan, inputs)).await {
+            Err(PlanRunError::Invalid(errors)) => Err(super::refuse(&file, &errors, errors.len())),
+            started => started.map_err(|error| failed(&error)),
+        })
+    }
+}
+
+impl Resume {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let Resume { run, changed_tools, options } = self;
+        options.drive_with(changed_tools, async |_| Ok(run.as_str().into()))
+    }
+}
+
+impl Fork {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let Fork { run, step, args, options } = self;
+        let arguments = args.as_deref().map(document).transpose()?.map(templates).transpose()?;
+        options.drive(async |engine| {
+            engine
+                .fork(&run, &step, arguments, Caller::default())
+                .await
+                .map_err(|error| failed(&error))
+        })
+    }
+}
+
+impl AnswerQuestion {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let answer = match (self.approve, self.reject, self.output) {
+            (true, ..) => StepAnswer::Approve,
+            (_, Some(reason), _) => StepAnswer::Reject(reason),
+            (_, _, Some(output)) => StepAnswer::Output(document(&output)?),
+            _ => return Err(Failure::usage("pass --approve, --reject REASON or --output JSON")),
+        };
+        let (run, step, item) = (self.run, self.step, self.item);
+        self.options.drive(async |engine| {
+            let answered = engine.answer(&run, &step, item, answer).await;
+            answered.map_err(|error| failed(&error))?;
+            Ok(run.as_str().into())
+        })
+    }
+}
+
+impl RunOptions {
+    fn drive(
+        self,
+        start: impl AsyncFnOnce(&LocalEngine) -> Result<Arc<str>, Failure>,
+    ) -> Result<(), Failure> {
+        self.drive_with(false, start)
+    }
+
+    /// Starts a run and makes its calls. Questions are asked on the terminal, if there is one.
+    fn drive_with(
+        self,
+        changed_tools: bool,
+        start: impl AsyncFnOnce(&LocalEngine) -> Result<Arc<str>, Failure>,
+    ) -> Result<(), Failure> {
+        tools::runtime()?.block_on(async {
+            let mut engine = engine(&self.tools, self.yes).await?;
+            if let Some(parallel) = self.parallel {
+                engine = engine.with_parallel(parallel);
+            }
+            if changed_tools {
+                engine = engine.with_changed_tools();
+            }
+            let run = start(&engine).await?;
+            let plan = engine.report(&run).await.map_err(|error| failed(&error))?.run.plan;
+            loop {
+                let observer = progress::observer(&plan);
+                let driven = engine.drive(&run, Some(observer)).await;
+                let report = driven.map_err(|error| failed(&error).with_hint(hint(&run)))?;
+                if report.status() != RunStatus::Waiting || !tools::is_interactive() {
+                    return print(&report, self.json);
+                }
+                for question in &report.questions {
+                    let answer = ask(question)?;
+                    let (step, item) = (question.step.as_str(), question.item);
+                    let answered = engine.answer(&run, step, item, answer).await;
+                    answered.map_err(|error| failed(&error))?;
+                }
+            }
+        })
+    }
+}
+
+/// Asks a person on the terminal.
+fn ask(question: &StepQuestion) -> Result<StepAnswer, Failure> {
+    let answer = match &question.question {
+        Question::Approval(approval) => tools::confirm(approval)?,
+        other => tools::confirm_text(&question.step, other.reason())?,
+    };
+    Ok(match answer {
+        Answer::Approve => StepAnswer::Approve,
+        Answer::Reject(reason) => StepAnswer::Reject(reason),
+    })
+}
+
+impl Runs {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let status = match &self.status {
+            None => None,
+            Some(name) => Some(RunStatus::parse(name).ok_or_else(|| {
+                Failure::usage(format!("there is no state '{name}' of runs"))
+                    .with_hint("use running, waiting, succeeded, failed or cancelled")
+            })?),
+        };
+        let filter = RunFilter { status, limit: Some(self.limit), ..RunFilter::default() };
+        let runs = tools::runtime()?.block_on(async {
+            journal(&self.tools)?
+                .list(&filter)
+                .await
+                .map_err(|error| Failure::failed(error.to_string()))
+        })?;
+        if self.json {
+            let runs = runs.iter().map(|run| {
+                let mut out = object! {"run": &*run.id, "status": run.status.as_str()};
+                out.insert_some("name", run.plan.name.as_deref());
+                out.insert("created_ms", run.created_ms);
+                out.insert_some("ended_ms", run.ended_ms);
+                out
+            });
+            return super::print(&Json::from(runs.collect::<Vec<Object>>()));
+        }
+        let rows: Vec<[String; 4]> = runs
+            .iter()
+            .map(|run| {
+                let name = run.plan.name.clone().unwrap_or_default();
+                [run.id.to_string(), run.status.as_str().to_owned(), time(run.created_ms), name]
+            })
+            .collect();
+        let mut stdout = io::stdout().lock();
+        terminal::table(&mut stdout, ["RUN", "STATUS", "STARTED", "NAME"], &rows)
+            .map_err(exit::io("stdout"))
+    }
+}
+
+impl Show {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let report = tools::runtime()?.block_on(async {
+            let engine = engine(&self.tools, false).await?;
+            engine.report(&self.run).await.map_err(|error| failed(&error))
+        })?;
+        if self.json {
+            return super::print(&report.to_json().into());
+        }
+        let rows: Vec<[String; 5]> = report.steps.iter().map(row).collect();
+        terminal::write(&format!("{} {}", report.run.id, report.status().as_str()))
+            .map_err(exit::io("stdout"))?;
+        let mut stdout = io::stdout().lock();
+        terminal::table(&mut stdout, ["STEP", "TOOL", "STATE", "TIME", "WHY"], &rows)
+            .map_err(exit::io("stdout"))
+    }
+}
+
+fn row(step: &toolwright::plan::StepReport) -> [String; 5] {
+    let duration = step.status.duration_ms().map(|ms| format!("{ms} ms"));
+    [
+        step.id.clone(),
+        step.tool.clone(),
+        step.status.state.as_str().to_owned(),
+        duration.unwrap_or_default(),
+        step.reason.clone().unwrap_or_default().replace('\n', " "),
+    ]
+}
+
+impl Delete {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        tools::runtime()?.block_on(async {
+            let journal = journal(&self.tools)?;
+            let deleted = async {
+                let _claim = journal.claim(&self.run).await?;
+                journal.load(&self.run).await?;
+                journal.delete(&self.run).await
+            };
+            deleted.await.map_err(|error: PlanJournalError| Failure::failed(error.to_string()))
+        })
+    }
+}
+
+/// Prints the outputs of a run, or its whole report. A run that did not succeed is a failure.
+fn print(report: &RunReport, json: bool) -> Result<(), Failure> {
+    let id = &report.run.id;
+    let document = if json { report.to_json() } else { report.outputs.clone() };
+    if json || report.status() == RunStatus::Succeeded {
+        super::print(&document.into())?;
+    }
+    let why = match report.status() {
+        RunStatus::Succeeded => return Ok(()),
+        RunStatus::Waiting => {
+            let steps: Vec<&str> = report.questions.iter().map(|own| own.step.as_str()).collect();
+            let failure = Failure::failed(format!("the run {id} waits for: {}", steps.join(", ")));
+            let item = report.questions.first().and_then(|own| own.item);
+            let item = item.map(|item| format!(" --item {item}")).unwrap_or_default();
+            let first = steps.first().unwrap_or(&"STEP");
+            let hint = format!("toolwright plan answer {id} {first}{item} --approve");
+            return Err(failure.with_hint(hint));
+        }
+        status => match &report.error {
+            Some(error) => format!("{}: {error}", status.as_str()),
+            None => status.as_str().to_owned(),
+        },
+    };
+    Err(Failure::failed(format!("the run {id} {why}"))
+        .with_hint(format!("toolwright plan show {id}")))
+}
+
+fn hint(run: &str) -> String {
+    format!("toolwright plan resume {run} continues the run; what has finished is not repeated")
+}
+
+fn failed(error: &PlanRunError) -> Failure {
+    let failure = Failure::failed(terminal::plain(&error.to_string()));
+    match error {
+        PlanRunError::ToolsChanged(_) => {
+            failure.with_hint("pass --changed-tools to resume nevertheless")
+        }
+        PlanRunError::Journal(PlanJournalError::UnknownRun(_)) => {
+            failure.with_hint("toolwright plan runs lists the runs of the data folder")
+        }
+        _ => failure,
+    }
+}
+
+/// Reads JSON from an argument, or from the file that it names.
+fn document(text: &str) -> Result<Json, Failure> {
+    if let Some(file) = text.strip_prefix('@') {
+        return input::json(Some(Path::new(file)));
+    }
+    Json::parse(text).map_err(|error| Failure::usage(format!("not JSON: {error}")))
+}
+
+fn templates(arguments: Json) -> Result<Vec<(String, Template)>, Failure> {
+    let Json::Object(arguments) = arguments else {
+        return Err(Failure::usage("--args must be an object"));
+    };
+    let read = |(name, value): (&str, &Json)| {
+        let template = Template::from_json(value, &JsonPath::ROOT.key(name));
+        let template = template.map_err(|errors| Failure::usage(errors[0].to_string()))?;
+        Ok((name.to_owned(), template))
+    };
+    arguments.iter().map(read).collect()
+}
+
+/// Opens the journal of the data folder.
+fn journal(tools: &PlanToolOptions) -> Result<Arc<SqlitePlanJournal>, Failure> {
+    let data = tools.config()?.data;
+    toolwright::private_file::create_folder(&data)
+        .map_err(exit::io(&data.display().to_string()))?;
+    let journal = SqlitePlanJournal::open(data.join(PLAN_FILE));
+    Ok(Arc::new(journal.map_err(|error| Failure::failed(error.to_string()))?))
+}
+
+async fn engine(tools: &PlanToolOptions, yes: bool) -> Result<LocalEngine, Failure> {
+    let toolbox: Toolbox = tools.toolbox(yes).await?;
+    Ok(LocalEngine::new(toolbox).with_journal(journal(tools)?))
+}
+
+fn time(ms: u64) -> String {
+    date::write(ms / 1000)
+}

@@ -1,0 +1,89 @@
+//! Runs of plans: the engine, and those who watch runs. The journal is opened when it is first needed.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OnceCell, broadcast};
+use toolwright::Toolbox;
+use toolwright::plan::journal::SqlitePlanJournal;
+use toolwright::plan::{LocalEngine, Observer, PlanEvent};
+use toolwright_core::{Fault, FaultClass};
+
+/// The file in the data folder for runs of plans.
+pub const PLAN_FILE: &str = "plans.sqlite";
+
+/// Number of events that a slow watcher may be behind before it misses some.
+const MAX_BEHIND: usize = 1024;
+
+type Watched = HashMap<Arc<str>, broadcast::Sender<PlanEvent>>;
+
+/// Lets a run be watched. Dropping it ends the streams of its events.
+pub struct WatchGuard {
+    run: Arc<str>,
+    watched: Arc<Mutex<Watched>>,
+}
+
+impl Drop for WatchGuard {
+    fn drop(&mut self) {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.run);
+    }
+}
+
+/// The runs of a gateway.
+#[derive(Default)]
+pub struct Plans {
+    /// The data folder; without one, runs end with the process
+    data: Option<PathBuf>,
+    engine: OnceCell<LocalEngine>,
+    /// The runs that are being driven
+    watched: Arc<Mutex<Watched>>,
+}
+
+impl Plans {
+    /// Creates the runs of a data folder, which must exist.
+    pub fn new(data: PathBuf) -> Plans {
+        Plans { data: Some(data), ..Plans::default() }
+    }
+
+    /// Returns the engine with the tools of a caller.
+    pub async fn engine(&self, toolbox: Toolbox) -> Result<LocalEngine, Fault> {
+        let engine = self.engine.get_or_try_init(|| async {
+            let engine = LocalEngine::new(Toolbox::default());
+            let Some(data) = self.data.clone() else { return Ok(engine) };
+            let opened =
+                tokio::task::spawn_blocking(move || SqlitePlanJournal::open(data.join(PLAN_FILE)));
+            let opened = opened.await.map_err(|error| error.to_string())?;
+            Ok(engine.with_journal(Arc::new(opened.map_err(|error| error.to_string())?)))
+        });
+        let engine = engine.await.map_err(|why: String| {
+            tracing::warn!("the journal of plans cannot be opened: {why}");
+            let message = "The gateway cannot use its data folder now. Its log says why.";
+            Fault { status: Some(503), ..Fault::new(FaultClass::Internal, message) }
+        })?;
+        Ok(engine.with_toolbox(toolbox))
+    }
+
+    /// Lets a run be watched until the guard is dropped; none if it is being watched already. The observer passes its
+    /// events on.
+    pub fn observe(&self, run: &Arc<str>) -> Option<(Observer, WatchGuard)> {
+        let sender = broadcast::Sender::new(MAX_BEHIND);
+        match self.watched().entry(Arc::clone(run)) {
+            Entry::Occupied(_) => return None,
+            Entry::Vacant(entry) => entry.insert(sender.clone()),
+        };
+        let guard = WatchGuard { run: Arc::clone(run), watched: Arc::clone(&self.watched) };
+        // Nobody may be watching.
+        Some((Arc::new(move |event: &PlanEvent| drop(sender.send(event.clone()))), guard))
+    }
+
+    /// Watches a run, if it is being driven.
+    pub fn watch(&self, run: &str) -> Option<broadcast::Receiver<PlanEvent>> {
+        self.watched().get(run).map(broadcast::Sender::subscribe)
+    }
+
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

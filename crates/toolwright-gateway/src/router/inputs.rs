@@ -1,0 +1,43 @@
+//! `/v1/inputs`: lists the questions of tools that run for a client, and takes its answers.
+
+use toolwright_core::{Fault, FaultClass, Json, object};
+
+use crate::http::{HttpRequest, Reply};
+use crate::key::Client;
+use crate::proxy::fault;
+use crate::proxy::inputs::{Inputs, read_answer};
+
+/// What a request does with questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Lists those of the client
+    List,
+    /// Answers one
+    Answer,
+}
+
+/// Answers a request of a client.
+pub(super) async fn answer(
+    action: Action,
+    id: &str,
+    inputs: &Inputs,
+    client: &Client,
+    request: HttpRequest,
+) -> Result<Reply, Fault> {
+    let caller = client.caller();
+    if action == Action::List {
+        let data: Vec<Json> = inputs.of_caller(&caller).into_iter().map(Json::Object).collect();
+        return Ok(fault::document(&Json::Object(object! {"object": "list", "data": data})));
+    }
+    let body = request.body.read().await?;
+    let answer = read_answer(&body).map_err(|hint| {
+        let mut fault = Fault::new(FaultClass::Invalid, hint);
+        fault.param = Some("action".to_owned());
+        fault
+    })?;
+    let answered = inputs.answer(&caller, id, answer).ok_or_else(|| {
+        let message = "There is no such question, or its tool no longer waits for the answer.";
+        Fault::new(FaultClass::NotFound, message)
+    })?;
+    Ok(fault::document(&Json::Object(answered)))
+}

@@ -1,0 +1,326 @@
+//! The gateway as an MCP server: `/mcp` for all tools of a client, `/mcp/NAME` for those of one MCP server or tool set.
+//!
+//! | request | answer |
+//! |---|---|
+//! | POST with the metadata of 2026-07-28 | one message, or a stream that ends with the response |
+//! | POST `initialize` | a session, for clients of earlier versions |
+//! | POST in a session | the same, but the stream can be continued |
+//! | GET in a session | messages that belong to no request, or the rest of a stream |
+//! | DELETE in a session | the end of the session |
+
+mod headers;
+mod session;
+mod stream;
+
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use toolwright::call::journal::{MemoryJournal, SharedJournal};
+use toolwright::mcp::server::{Exchange, Features, Outbox, Server};
+use toolwright::mcp::{Message, Request, Response, RpcError};
+use toolwright::{Context, Session};
+use toolwright_core::{Fault, FaultClass, object};
+
+use super::browser;
+use crate::gateway::{Gateway, Live};
+use crate::http::{Health, HttpRequest, Reply, ReplyBody};
+use crate::key::{AuthenticatedClient, Client};
+use crate::mcp::CallerTokens;
+use crate::mcp::fixtures::FixtureFeatures;
+use crate::proxy::conversation::ConversationId;
+use crate::telemetry::RequestId;
+use headers::{SESSION, VERSION};
+pub use session::Sessions;
+
+/// What MCP clients know: the server, and the sessions of earlier versions of the protocol.
+pub struct McpState {
+    server: Server,
+    sessions: Sessions,
+    /// Prompts and resources of the conformance suite, in place of those of MCP servers
+    fixtures: Option<Arc<dyn Features>>,
+}
+
+impl McpState {
+    /// Creates the state, with the prompts and resources of the conformance suite if they are wanted.
+    pub fn new(has_fixtures: bool) -> McpState {
+        let fixtures = has_fixtures.then(|| Arc::new(FixtureFeatures) as Arc<dyn Features>);
+        McpState { server: Server::new(), sessions: Sessions::default(), fixtures }
+    }
+}
+
+/// An answer that is no message of the protocol.
+const INVALID_REQUEST: i64 = -32600;
+
+/// Where requests are answered.
+#[derive(Clone, Copy)]
+pub(super) struct Host<'g> {
+    pub(super) gateway: &'g Gateway,
+    pub(super) health: &'g Health,
+    /// Whether the gateway listens on a loopback address
+    pub(super) is_local: bool,
+}
+
+/// What a request is served with.
+struct Caller<'g> {
+    gateway: &'g Gateway,
+    health: &'g Health,
+    live: Arc<Live>,
+    client: Arc<Client>,
+    /// The MCP server or tool set of the path
+    server: Option<String>,
+    /// Whether the gateway listens on a loopback address
+    is_local: bool,
+}
+
+/// Answers a request at `/mcp` or `/mcp/NAME`.
+pub(super) async fn answer(
+    Host { gateway, health, is_local }: Host<'_>,
+    state: &Arc<McpState>,
+    server: Option<&str>,
+    mut request: HttpRequest,
+) -> Reply {
+    let live = gateway.live();
+    // A page of another site must not use the credentials of a browser, either.
+    let admitted = browser::check_origin(&request.headers).and_then(|()| {
+        let authenticated = live.keys.authenticate(&request.headers, &request.uri)?;
+        authenticated.client.admit(request.started)?;
+        Ok(authenticated)
+    });
+    let AuthenticatedClient { client, .. } = match admitted {
+        Ok(authenticated) => authenticated,
+        Err(fault) => return refuse_fault(&fault),
+    };
+    live.keys.strip(&mut request.headers);
+    let server = server.map(str::to_owned);
+    let caller = Caller { gateway, health, live, client, server, is_local };
+    let answered = match request.method {
+        Method::POST => caller.post(state, request).await,
+        Method::DELETE => caller.delete(state, &request),
+        _ => caller.get(state, &request),
+    };
+    answered.unwrap_or_else(|fault| refuse_fault(&fault))
+}
+
+impl Caller<'_> {
+    async fn post(&self, state: &Arc<McpState>, request: HttpRequest) -> Result<Reply, Fault> {
+        let HttpRequest { headers, body, .. } = request;
+        let body = body.read().await?;
+        let message = match Message::parse(&body) {
+            Ok(message) => message,
+            Err(invalid) => return Ok(message_reply(StatusCode::BAD_REQUEST, *invalid.0)),
+        };
+        drop(body);
+        if let Some(id) = headers.get(&SESSION) {
+            let Some(session) = state.sessions.find(id, &self.client, self.server.as_deref())
+            else {
+                return Ok(no_session());
+            };
+            if let Some(version) = headers.get(&VERSION)
+                && version.as_bytes() != session.peer().version().as_bytes()
+            {
+                let error = RpcError::new(
+                    INVALID_REQUEST,
+                    format!(
+                        "Invalid request: the header MCP-Protocol-Version is not {}, the version of the session",
+                        session.peer().version()
+                    ),
+                );
+                return Ok(error_reply(StatusCode::BAD_REQUEST, None, error));
+            }
+            return match message {
+                Message::Request(request) => {
+                    let exchange = self.exchange(state, &headers).await?;
+                    session.serve(state.server.clone(), request, exchange).await
+                }
+                Message::Notification(notification) => {
+                    session.peer().notified(&notification);
+                    Ok(accepted())
+                }
+                Message::Response(response) => {
+                    session.peer().answered(response);
+                    Ok(accepted())
+                }
+            };
+        }
+        match message {
+            Message::Request(request)
+                if request.method == "initialize" && !headers::is_stateless(&headers, &request) =>
+            {
+                let (exchange, messages) = self.exchange(state, &headers).await?;
+                let (peer, result) = state.server.initialize(&request.params, &exchange);
+                let server = self.server.clone();
+                let id = state.sessions.begin(peer, &self.client, server, messages)?;
+                let response = Response { id: Some(request.id), result: Ok(result) };
+                let mut reply = message_reply(StatusCode::OK, response);
+                reply.headers_mut().insert(SESSION.clone(), id);
+                Ok(reply)
+            }
+            Message::Request(request) => self.stateless(state, &headers, request).await,
+            Message::Notification(_) => Ok(accepted()),
+            Message::Response(_) => {
+                let message = "Invalid request: there is no session to answer a request of";
+                let error = RpcError::new(INVALID_REQUEST, message);
+                Ok(error_reply(StatusCode::BAD_REQUEST, None, error))
+            }
+        }
+    }
+
+    /// Answers a request without a session.
+    async fn stateless(
+        &self,
+        state: &Arc<McpState>,
+        headers: &HeaderMap,
+        request: Request,
+    ) -> Result<Reply, Fault> {
+        let (exchange, messages) = self.exchange(state, headers).await?;
+        let checked = headers::check(headers, &request, &exchange.toolbox)
+            .and_then(|()| Server::stateless_peer(&request));
+        let peer = match checked {
+            Ok(peer) => peer,
+            Err(error) => return Ok(error_reply(StatusCode::BAD_REQUEST, Some(request.id), error)),
+        };
+        let (server, health) = (state.server.clone(), self.health.clone());
+        let serving = async move {
+            let (id, is_subscription) =
+                (request.id.clone(), request.method == "subscriptions/listen");
+            tokio::select! {
+                biased;
+                response = server.serve(request, &peer, exchange) => response,
+                // A subscription does not delay a shutdown.
+                () = health.draining(), if is_subscription => {
+                    let own = object! {"io.modelcontextprotocol/subscriptionId": id.clone()};
+                    let result = Ok(object! {"resultType": "complete", "_meta": own});
+                    Some(Response { id: Some(id), result })
+                }
+            }
+        };
+        Ok(stream::reply(Box::pin(serving), messages).await)
+    }
+
+    /// Continues a stream, or opens that of messages that belong to no request.
+    fn get(&self, state: &Arc<McpState>, request: &HttpRequest) -> Result<Reply, Fault> {
+        let Some(id) = request.headers.get(&SESSION) else {
+            let mut fault =
+                Fault::new(FaultClass::Invalid, "A GET needs a session. Send requests by POST.");
+            fault.status = Some(StatusCode::METHOD_NOT_ALLOWED.as_u16());
+            return Err(fault);
+        };
+        let Some(session) = state.sessions.find(id, &self.client, self.server.as_deref()) else {
+            return Ok(no_session());
+        };
+        let last = request.headers.get("last-event-id").and_then(|value| value.to_str().ok());
+        session.listen(last, self.health)
+    }
+
+    fn delete(&self, state: &Arc<McpState>, request: &HttpRequest) -> Result<Reply, Fault> {
+        let Some(id) = request.headers.get(&SESSION) else {
+            let message = "A DELETE needs the session that it ends (Mcp-Session-Id).";
+            return Err(Fault::new(FaultClass::Invalid, message));
+        };
+        if state.sessions.end(id, &self.client, self.server.as_deref()) {
+            let mut reply = Reply::new(ReplyBody::empty());
+            *reply.status_mut() = StatusCode::NO_CONTENT;
+            return Ok(reply);
+        }
+        Ok(no_session())
+    }
+
+    /// What a request is served with, and the messages before its response.
+    async fn exchange(
+        &self,
+        state: &Arc<McpState>,
+        headers: &HeaderMap,
+    ) -> Result<(Exchange, stream::Messages), Fault> {
+        // The ledger records every call.
+        self.gateway.telemetry.admit().await?;
+        self.live.tools.listed().await;
+        let toolbox = self.live.tools.for_mcp(self.server.as_deref(), &self.client);
+        let Some(toolbox) = toolbox else {
+            let message = "There is no MCP server or tool set of this name. /mcp has all tools.";
+            return Err(Fault::new(FaultClass::NotFound, message));
+        };
+        let stores = &self.gateway.stores;
+        // No later request continues this one, so its effects need not be written down beyond the ledger.
+        let journal = SharedJournal::new(MemoryJournal::new());
+        let toolbox = toolbox.with_journal(journal).with_handles(Arc::clone(&stores.handles));
+        let session = Session::new(RequestId::random().to_string())
+            .with_caller(self.client.caller())
+            .with_context(Context::new().with(CallerTokens::from_headers(headers)));
+        let session = self.with_conversation(session, headers)?;
+        let (outbox, messages) = Outbox::new();
+        // As for /v1/approvals: who may approve is a matter of keys, or of this machine.
+        let (client, may_approve) =
+            (self.client.clone(), self.is_local || !self.live.keys.is_open());
+        let may_approve = Arc::new(move |tool: &str| may_approve && client.may_approve(tool));
+        let changes = self.gateway.announcer.subscribe();
+        let features = match &state.fixtures {
+            Some(fixtures) => fixtures.clone(),
+            None => self.live.tools.features(self.server.as_deref(), &self.client),
+        };
+        Ok((Exchange { session, toolbox, features, outbox, changes, may_approve }, messages))
+    }
+
+    /// Sets the conversation: the one that a header names, or that of the MCP session. All other requests of a client
+    /// share their handles, but have no slots. A name in the metadata of a request comes before all of these.
+    fn with_conversation(&self, session: Session, headers: &HeaderMap) -> Result<Session, Fault> {
+        if let Some(named) = ConversationId::named(headers)? {
+            return Ok(session.with_conversation(named.shared()));
+        }
+        Ok(match headers.get(&SESSION) {
+            Some(id) => {
+                let hash = blake3::hash(id.as_bytes()).to_hex();
+                session.with_conversation(format!("mcp-session:{}", &hash[..32]))
+            }
+            None => {
+                session.with_conversation(format!("mcp:{}", self.client.name())).without_slots()
+            }
+        })
+    }
+}
+
+/// A reply with one message.
+fn message_reply(status: StatusCode, response: Response) -> Reply {
+    let mut reply = Reply::new(ReplyBody::full(Message::Response(response).compact()));
+    *reply.status_mut() = status;
+    let kind = HeaderValue::from_static("application/json");
+    reply.headers_mut().insert(header::CONTENT_TYPE, kind);
+    reply
+}
+
+fn error_reply(status: StatusCode, id: Option<toolwright::Json>, error: RpcError) -> Reply {
+    message_reply(status, Response { id, result: Err(error) })
+}
+
+/// The reply to a notification.
+fn accepted() -> Reply {
+    let mut reply = Reply::new(ReplyBody::empty());
+    *reply.status_mut() = StatusCode::ACCEPTED;
+    reply
+}
+
+fn no_session() -> Reply {
+    let message = "Session not found: it has ended or expired; send initialize again";
+    error_reply(StatusCode::NOT_FOUND, None, RpcError::new(-32001, message))
+}
+
+/// Encodes a fault of the gateway as an error without an id.
+fn refuse_fault(fault: &Fault) -> Reply {
+    let status = fault.status.unwrap_or_else(|| fault.class.status());
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut reply =
+        error_reply(status, None, RpcError::new(INVALID_REQUEST, fault.message.clone()));
+    if status == StatusCode::UNAUTHORIZED {
+        let challenge = HeaderValue::from_static("Bearer");
+        reply.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    reply
+}
+
+/// The status of a response: requests that cannot be understood have an error status.
+fn status_of(response: &Response) -> StatusCode {
+    match &response.result {
+        Err(error) if error.code == -32601 => StatusCode::NOT_FOUND,
+        Err(error) if (-32022..=-32020).contains(&error.code) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}

@@ -1,0 +1,30 @@
+//! Headers that repeat a part of the message (2026-07-28).
+
+use http::{HeaderMap, HeaderName};
+use toolwright::mcp::{Request, RpcError, header_mismatch};
+use toolwright::{Json, Toolbox};
+
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+/// Whether a request says that it needs no session.
+pub(super) fn is_stateless(_: &HeaderMap, request: &Request) -> bool {
+    let own = request.params.get("_meta");
+    own.is_some_and(|own| own.get("io.modelcontextprotocol/protocolVersion").is_some())
+}
+
+/// Checks that the headers of a request say what its message says.
+pub(super) fn check(
+    headers: &HeaderMap,
+    request: &Request,
+    toolbox: &Toolbox,
+) -> Result<(), RpcError> {
+    let header = |name: &str| headers.get(name).map(http::HeaderValue::as_bytes);
+    let schema = match (request.method.as_str(), request.params.get("name").and_then(Json::as_str))
+    {
+        ("tools/call", Some(name)) => toolbox.definition_of(name),
+        _ => None,
+    };
+    let schema = schema.as_ref().and_then(|tool| tool.parameters());
+    header_mismatch(header, request, schema).map_or(Ok(()), Err)
+}

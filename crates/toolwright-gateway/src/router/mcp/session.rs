@@ -1,0 +1,410 @@
+//! Sessions of clients that begin with `initialize`. A request of a session goes on if its client disconnects, and
+//! its messages are kept for a while, so that the client can continue the stream.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::{Stream, StreamExt, stream};
+use http::{HeaderValue, StatusCode};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use toolwright::mcp::server::{Exchange, Peer, Server};
+use toolwright::mcp::{Message, Request};
+use toolwright_core::{Fault, FaultClass};
+
+use super::stream::{Messages, event, events_reply};
+use super::{accepted, message_reply};
+use crate::http::{Health, Reply};
+use crate::key::Client;
+use crate::mcp::StreamControl;
+
+/// How long a session lives without a request.
+const IDLE: Duration = Duration::from_hours(1);
+
+/// Maximum number of sessions of one client; the one that was idle for longest ends.
+const MAX_PER_CLIENT: usize = 200;
+
+/// Maximum number of sessions.
+const MAX_SESSIONS: usize = 10_000;
+
+/// Maximum number of requests of a session at the same time.
+const MAX_STREAMS: usize = 64;
+
+/// Maximum number of messages of a request that are kept.
+const MAX_EVENTS: usize = 1000;
+
+/// Maximum size of the messages of a request that are kept, in bytes.
+const MAX_BYTES: usize = 8 << 20;
+
+/// How long the messages of a finished request are kept.
+const KEEP: Duration = Duration::from_mins(1);
+
+/// How long a client waits before it continues a stream, in milliseconds.
+const RETRY_MS: u64 = 1000;
+
+/// The sessions.
+#[derive(Default)]
+pub struct Sessions(Mutex<HashMap<String, Arc<McpSession>>>);
+
+/// A session.
+pub(super) struct McpSession {
+    peer: Arc<Peer>,
+    client: String,
+    /// The MCP server or tool set of its path
+    server: Option<String>,
+    used: Mutex<Instant>,
+    streams: Mutex<VecDeque<Arc<Log>>>,
+    next: AtomicU64,
+    /// Messages that belong to no request
+    general: Arc<Log>,
+    tasks: Mutex<JoinSet<()>>,
+    requests: Arc<Semaphore>,
+}
+
+impl Drop for McpSession {
+    /// Ends the streams of the session.
+    fn drop(&mut self) {
+        self.general.complete();
+        for log in lock(&self.streams).iter() {
+            log.complete();
+        }
+    }
+}
+
+/// The messages of a request, or those that belong to none.
+struct Log {
+    id: u64,
+    events: Mutex<Events>,
+    /// Changes when a message is added
+    changes: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct Events {
+    /// The number of the first message
+    first: u64,
+    messages: VecDeque<String>,
+    /// Number of bytes of the messages
+    bytes: usize,
+    /// When the last message was added
+    completed: Option<Instant>,
+    /// Number of times that the streams were closed before their end
+    closed: u64,
+}
+
+impl Sessions {
+    /// Begins a session, and returns its id.
+    pub(super) fn begin(
+        &self,
+        peer: Arc<Peer>,
+        client: &Client,
+        server: Option<String>,
+        messages: Messages,
+    ) -> Result<HeaderValue, Fault> {
+        let mut bytes = [0_u8; 24];
+        let failed = || Fault::new(FaultClass::Internal, "There are no random numbers.");
+        getrandom::fill(&mut bytes).map_err(|_| failed())?;
+        let id = URL_SAFE_NO_PAD.encode(bytes);
+        let session = Arc::new(McpSession::new(peer, client.name(), server));
+        session.follow(messages);
+        let mut sessions = lock(&self.0);
+        sessions.retain(|_, session| !session.is_idle());
+        let mut own: Vec<(Instant, String)> = sessions
+            .iter()
+            .filter(|(_, session)| session.client == client.name())
+            .map(|(id, session)| (*lock(&session.used), id.clone()))
+            .collect();
+        let mut is_full = sessions.len() >= MAX_SESSIONS;
+        if own.len() >= MAX_PER_CLIENT {
+            own.sort();
+            // A session with a request in progress does not end for another one.
+            let idle =
+                own.iter().find(|(_, id)| sessions.get(id).is_some_and(|own| !own.is_busy()));
+            is_full |= idle.is_none();
+            if let Some((_, id)) = idle {
+                sessions.remove(id);
+            }
+        }
+        if is_full {
+            let message = "The gateway has too many MCP sessions; try again later.";
+            return Err(Fault::new(FaultClass::Overloaded, message));
+        }
+        let value = HeaderValue::from_str(&id).map_err(|_| failed())?;
+        sessions.insert(id, session);
+        Ok(value)
+    }
+
+    /// Finds a session of a client.
+    pub(super) fn find(
+        &self,
+        id: &HeaderValue,
+        client: &Client,
+        server: Option<&str>,
+    ) -> Option<Arc<McpSession>> {
+        let mut sessions = lock(&self.0);
+        sessions.retain(|_, session| !session.is_idle());
+        let session = sessions.get(id.to_str().ok()?)?;
+        let is_own = session.client == client.name() && session.server.as_deref() == server;
+        if !is_own {
+            return None;
+        }
+        *lock(&session.used) = Instant::now();
+        Some(session.clone())
+    }
+
+    /// Ends a session of a client; returns whether there was one.
+    pub(super) fn end(&self, id: &HeaderValue, client: &Client, server: Option<&str>) -> bool {
+        let is_own = self.find(id, client, server).is_some();
+        is_own && id.to_str().is_ok_and(|id| lock(&self.0).remove(id).is_some())
+    }
+}
+
+impl McpSession {
+    fn new(peer: Arc<Peer>, client: &str, server: Option<String>) -> McpSession {
+        McpSession {
+            peer,
+            client: client.to_owned(),
+            server,
+            used: Mutex::new(Instant::now()),
+            streams: Mutex::default(),
+            next: AtomicU64::new(1),
+            general: Arc::new(Log::new(0)),
+            tasks: Mutex::default(),
+            requests: Arc::new(Semaphore::new(MAX_STREAMS)),
+        }
+    }
+
+    /// Whether a request is in progress.
+    fn is_busy(&self) -> bool {
+        self.requests.available_permits() < MAX_STREAMS
+    }
+
+    /// Whether the session has expired.
+    fn is_idle(&self) -> bool {
+        let is_followed = self.general.changes.receiver_count() > 0;
+        !self.is_busy() && !is_followed && lock(&self.used).elapsed() >= IDLE
+    }
+
+    pub(super) fn peer(&self) -> &Arc<Peer> {
+        &self.peer
+    }
+
+    /// Keeps the messages that belong to no request.
+    fn follow(&self, mut messages: Messages) {
+        let general = self.general.clone();
+        lock(&self.tasks).spawn(async move {
+            while let Some(message) = messages.recv().await {
+                general.add(message.compact());
+            }
+        });
+    }
+
+    /// Answers a request.
+    pub(super) async fn serve(
+        &self,
+        server: Server,
+        request: Request,
+        (mut exchange, messages): (Exchange, Messages),
+    ) -> Result<Reply, Fault> {
+        let permit = Arc::clone(&self.requests).try_acquire_owned();
+        let permit = permit.map_err(|_| {
+            let message =
+                format!("The session has {MAX_STREAMS} requests in progress; try again later.");
+            Fault::new(FaultClass::RateLimited, message)
+        })?;
+        let log = Arc::new(Log::new(self.next.fetch_add(1, Ordering::Relaxed)));
+        let closing = log.clone();
+        let control = StreamControl::new(move || closing.close_streams());
+        exchange.session.context = exchange.session.context.with(control);
+        {
+            let mut streams = lock(&self.streams);
+            streams.retain(|log| !log.is_expired());
+            if streams.len() >= 2 * MAX_STREAMS {
+                streams.pop_front();
+            }
+            streams.push_back(log.clone());
+        }
+        let (peer, own) = (self.peer.clone(), log.clone());
+        let (answered, answer) = tokio::sync::oneshot::channel();
+        let mut changes = log.changes.subscribe();
+        {
+            let mut tasks = lock(&self.tasks);
+            while tasks.try_join_next().is_some() {}
+            tasks.spawn(async move {
+                let _permit = permit;
+                run(server, request, peer, exchange, messages, own, answered).await;
+            });
+        }
+        Ok(tokio::select! {
+            biased;
+            _ = changes.changed() => log.reply(0, true),
+            // A response without messages before it needs no stream.
+            response = answer => match response {
+                Ok(response) => {
+                    lock(&self.streams).retain(|own| !Arc::ptr_eq(own, &log));
+                    // A status other than 200 has a meaning of its own in a session.
+                    response.map_or_else(accepted, |own| message_reply(StatusCode::OK, own))
+                }
+                Err(_) => log.reply(0, true),
+            },
+        })
+    }
+
+    /// Continues a stream after its last event, or opens that of messages that belong to no request.
+    pub(super) fn listen(&self, last: Option<&str>, health: &Health) -> Result<Reply, Fault> {
+        let Some(last) = last else {
+            // One stream at a time, which begins with what happens from now on.
+            self.general.close_streams();
+            let end = self.general.end();
+            return Ok(self.general.reply_while_open(end, true, health));
+        };
+        let position = last.split_once('-').and_then(|(stream, number)| {
+            Some((stream.parse::<u64>().ok()?, number.parse::<u64>().ok()?))
+        });
+        let Some((stream, number)) = position else {
+            let message = "The header Last-Event-ID is not the id of an event of this session.";
+            return Err(Fault::new(FaultClass::Invalid, message));
+        };
+        let streams = lock(&self.streams);
+        let log = streams.iter().find(|log| log.id == stream);
+        let log = if stream == 0 { Some(&self.general) } else { log };
+        let gone = || Fault::new(FaultClass::Invalid, "The messages after this event are gone.");
+        let log = log.ok_or_else(gone)?;
+        Ok(match stream {
+            0 => log.reply_while_open(number + 1, false, health),
+            _ => log.reply(number + 1, false),
+        })
+    }
+}
+
+/// Serves a request, and keeps its messages.
+async fn run(
+    server: Server,
+    request: Request,
+    peer: Arc<Peer>,
+    exchange: Exchange,
+    mut messages: Messages,
+    log: Arc<Log>,
+    answered: tokio::sync::oneshot::Sender<Option<toolwright::mcp::Response>>,
+) {
+    let mut serving = Box::pin(server.serve(request, &peer, exchange));
+    let response = loop {
+        tokio::select! {
+            biased;
+            Some(message) = messages.recv() => log.add(message.compact()),
+            response = &mut serving => break response,
+        }
+    };
+    while let Ok(message) = messages.try_recv() {
+        log.add(message.compact());
+    }
+    if lock(&log.events).messages.is_empty() {
+        // Nobody may wait any more: then the response is kept for a client that continues the stream.
+        match answered.send(response) {
+            Ok(()) => return,
+            Err(Some(response)) => log.add(Message::Response(response).compact()),
+            Err(None) => {}
+        }
+    } else if let Some(response) = response {
+        log.add(Message::Response(response).compact());
+    }
+    log.complete();
+}
+
+impl Log {
+    fn new(id: u64) -> Log {
+        Log { id, events: Mutex::default(), changes: watch::Sender::new(()) }
+    }
+
+    fn add(&self, message: String) {
+        let mut events = lock(&self.events);
+        events.bytes += message.len();
+        events.messages.push_back(message);
+        // The last message stays, whatever its size.
+        while events.messages.len() > MAX_EVENTS
+            || (events.bytes > MAX_BYTES && events.messages.len() > 1)
+        {
+            let Some(gone) = events.messages.pop_front() else { break };
+            events.bytes -= gone.len();
+            events.first += 1;
+        }
+        drop(events);
+        self.changes.send_replace(());
+    }
+
+    /// Closes the streams of the messages. Clients continue them.
+    fn close_streams(&self) {
+        lock(&self.events).closed += 1;
+        self.changes.send_replace(());
+    }
+
+    /// Whether nobody will continue the stream any more.
+    fn is_expired(&self) -> bool {
+        lock(&self.events).completed.is_some_and(|at| at.elapsed() > KEEP)
+    }
+
+    /// The number of the next message.
+    fn end(&self) -> u64 {
+        let events = lock(&self.events);
+        events.first + events.messages.len() as u64 + 1
+    }
+
+    fn complete(&self) {
+        lock(&self.events).completed = Some(Instant::now());
+        self.changes.send_replace(());
+    }
+
+    /// Streams the messages from a number on, until the server drains.
+    fn reply_while_open(self: &Arc<Log>, from: u64, is_new: bool, health: &Health) -> Reply {
+        let health = health.clone();
+        let draining = async move { health.draining().await };
+        events_reply(self.events(from, is_new).take_until(Box::pin(draining)))
+    }
+
+    /// Streams the messages from a number on.
+    fn reply(self: &Arc<Log>, from: u64, is_new: bool) -> Reply {
+        events_reply(self.events(from, is_new))
+    }
+
+    /// Returns the messages from a number on as events. The first event says how to continue.
+    fn events(
+        self: &Arc<Log>,
+        from: u64,
+        is_new: bool,
+    ) -> impl Stream<Item = String> + Send + 'static + use<> {
+        let opening = is_new.then(|| format!("id: {}-0\nretry: {RETRY_MS}\ndata:\n\n", self.id));
+        let closed = lock(&self.events).closed;
+        let state = (self.clone(), self.changes.subscribe(), from.max(1), opening);
+        stream::unfold(state, move |(log, mut changes, at, opening)| async move {
+            if let Some(opening) = opening {
+                return Some((opening, (log, changes, at, None)));
+            }
+            loop {
+                let (message, is_complete) = {
+                    let events = lock(&log.events);
+                    // Messages are numbered from 1; those that are gone are skipped.
+                    let at = at.max(events.first + 1);
+                    let index = usize::try_from(at - 1 - events.first).unwrap_or(usize::MAX);
+                    let message = events.messages.get(index).map(|message| (at, message.clone()));
+                    (message, events.completed.is_some() || events.closed != closed)
+                };
+                if let Some((at, message)) = message {
+                    let text = event(Some(&format!("{}-{at}", log.id)), &message);
+                    return Some((text, (log, changes, at + 1, None)));
+                }
+                if is_complete || changes.changed().await.is_err() {
+                    return None;
+                }
+            }
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

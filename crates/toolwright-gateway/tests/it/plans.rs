@@ -1,0 +1,181 @@
+//! Runs of plans over HTTP.
+
+use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
+
+use crate::exchange::tools::TOOLS;
+use crate::gateway::{Gateway, items_at, text_at, until};
+
+fn json(text: &str) -> Json {
+    Json::parse(text).unwrap()
+}
+
+fn started(gateway: &Gateway, plan: &str, more: Object) -> Json {
+    let mut body = object! {"plan": json(plan), "wait": true};
+    body.merge(&more);
+    gateway.post("/v1/plans", &[], body.compact().as_bytes()).ok().json()
+}
+
+/// Reads the list of files, then each file.
+const READ_ALL: &str = r#"{"plan":"1","name":"读","inputs":{"type":"object","required":["names"],"properties":{"names":{"type":"array","items":{"type":"string"}}}},
+    "steps":{"read":{"tool":"read_file","each":{"$from":"inputs/names"},"args":{"path":{"$from":"item"}}}},
+    "outputs":{"texts":{"$from":"read"}}}"#;
+
+const WRITE: &str = r#"{"plan":"1","steps":{
+    "read":{"tool":"read_file","args":{"path":"a.txt"}},
+    "write":{"tool":"write_file","args":{"path":"b.txt","content":{"$from":"read"}}}}}"#;
+
+fn gateway() -> Gateway {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "α").unwrap();
+    std::fs::write(folder.path().join("c.txt"), "γ").unwrap();
+    Gateway::start_with(folder, TOOLS)
+}
+
+#[test]
+fn a_plan_is_checked_run_listed_shown_and_deleted() {
+    let gateway = gateway();
+    let schema = gateway.get("/v1/plans/schema", &[]).ok().json();
+    assert_eq!(text_at(&schema, "/properties/plan/const"), "1");
+
+    let wrong = READ_ALL.replace("read_file", "raed_file").replace("inputs/names", "input/names");
+    let report = gateway.post("/v1/plans/check", &[], wrong.as_bytes()).ok().json();
+    let errors = items_at(&report, "/errors");
+    assert_eq!(errors.len(), 2, "{report}");
+    assert_eq!(text_at(&errors[0], "/suggestion"), "inputs");
+    assert_eq!(text_at(&errors[1], "/suggestion"), "read_file");
+    let body = object! {"plan": json(&wrong), "inputs": object! {"names": Vec::<Json>::new()}};
+    let refused = gateway.post("/v1/plans", &[], body.compact().as_bytes());
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("there is no tool 'raed_file'"), "{}", refused.text());
+
+    let view = gateway.post("/v1/plans/view", &[], READ_ALL.as_bytes()).ok().json();
+    assert_eq!(text_at(&view, "/nodes/0/tool_name"), "read_file");
+    assert_eq!(text_at(&view, "/edges/0/source"), "inputs", "{view}");
+
+    let inputs = object! {"inputs": object! {"names": vec!["a.txt", "c.txt"]}};
+    let run = started(&gateway, READ_ALL, inputs);
+    assert_eq!(text_at(&run, "/status"), "succeeded", "{run}");
+    assert_eq!(run.pointer("/outputs/texts/1").and_then(Json::as_str), Some("γ"), "{run}");
+    let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+    let shown = gateway.get(&path, &[]).ok().json();
+    assert_eq!(text_at(&shown, "/steps/0/state"), "succeeded");
+    assert!(text_at(&shown, "/steps/0/output_preview").contains('α'));
+    let plan = gateway.get(&format!("{path}/plan"), &[]).ok().json();
+    assert!(plan.same(&json(READ_ALL)), "{plan}");
+    let picture = gateway.get(&format!("{path}/picture"), &[]).ok();
+    assert_eq!(picture.header("content-type"), Some("image/svg+xml"));
+    assert!(picture.text().starts_with("<svg") && picture.text().contains("read_file"));
+    let mermaid = gateway.get(&format!("{path}/picture?format=mermaid"), &[]).ok().text();
+    assert!(mermaid.contains("flowchart TD"), "{mermaid}");
+    assert_eq!(gateway.get(&format!("{path}/picture?format=png"), &[]).status, 400);
+    let events = gateway.get(&format!("{path}/events"), &[]).ok().text();
+    assert!(events.starts_with("event: report\ndata: {"), "{events}");
+
+    let failing =
+        started(&gateway, READ_ALL, object! {"inputs": object! {"names": vec!["none.txt"]}});
+    assert_eq!(text_at(&failing, "/status"), "failed");
+    let listed = gateway.get("/v1/plans?status=failed", &[]).ok().json();
+    assert_eq!(items_at(&listed, "/data").len(), 1, "{listed}");
+    assert_eq!(gateway.get("/v1/plans?status=done", &[]).status, 400);
+    assert_eq!(items_at(&gateway.get("/v1/plans", &[]).ok().json(), "/data").len(), 2);
+    gateway.ask("DELETE", &path, &[], b"").answer().ok();
+    assert_eq!(gateway.get(&path, &[]).status, 404);
+    assert_eq!(items_at(&gateway.get("/v1/plans", &[]).ok().json(), "/data").len(), 1);
+}
+
+#[test]
+fn a_run_waits_for_approval_and_continues_after_a_restart() {
+    let mut gateway = gateway();
+    let run = started(&gateway, WRITE, Object::new());
+    assert_eq!(text_at(&run, "/status"), "waiting", "{run}");
+    assert_eq!(text_at(&run, "/questions/0/step"), "write");
+    assert_eq!(text_at(&run, "/questions/0/arguments/path"), "b.txt");
+    let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+
+    gateway = gateway.restart(TOOLS);
+    let shown = gateway.get(&path, &[]).ok().json();
+    assert_eq!(text_at(&shown, "/status"), "waiting", "{shown}");
+    let answer = format!("{path}/answer");
+    assert_eq!(gateway.post(&answer, &[], br#"{"step":"write"}"#).status, 400);
+    assert_eq!(gateway.post(&answer, &[], br#"{"step":"read","answer":"approve"}"#).status, 409);
+    let approved = gateway.post(&answer, &[], br#"{"step":"write","answer":"approve"}"#);
+    assert_eq!(approved.status, 202, "{}", approved.text());
+    let ended = until("the end", || {
+        let shown = gateway.get(&path, &[]).ok().json();
+        (text_at(&shown, "/status") != "running" && text_at(&shown, "/status") != "waiting")
+            .then_some(shown)
+    });
+    assert_eq!(text_at(&ended, "/status"), "succeeded", "{ended}");
+    assert_eq!(std::fs::read_to_string(gateway.file("b.txt")).unwrap(), "α");
+    assert_eq!(gateway.post(&format!("{path}/resume"), &[], b"").status, 409);
+
+    // Repeated from the second step on, with another file.
+    let fork = r#"{"step":"write","args":{"path":"d.txt","content":{"$from":"read"}}}"#;
+    let forked = gateway.post(&format!("{path}/fork"), &[], fork.as_bytes());
+    assert_eq!(forked.status, 202, "{}", forked.text());
+    let forked = forked.json();
+    assert_eq!(text_at(&forked, "/parent"), text_at(&run, "/run"));
+    let path = format!("/v1/plans/{}", text_at(&forked, "/run"));
+    until("the question", || {
+        let shown = gateway.get(&path, &[]).ok().json();
+        (text_at(&shown, "/status") == "waiting").then_some(())
+    });
+    let cancelled = gateway.post(&format!("{path}/cancel"), &[], b"").ok().json();
+    assert_eq!(text_at(&cancelled, "/status"), "cancelled", "{cancelled}");
+    assert!(!gateway.file("d.txt").exists());
+}
+
+#[test]
+fn runs_belong_to_their_tenant() {
+    let hash = |key: &str| toolwright_gateway::key::KeyHash::of(key).to_string();
+    let key = |name: &str, more: &str| {
+        format!("[keys.{name}]\nhash = \"{}\"\n{more}\n", hash(&format!("tw-{name}")))
+    };
+    let keys = [
+        key("a", "tenant = \"one\"\ntools = [\"read_file\"]"),
+        key("b", "tenant = \"two\"\ntools = [\"*\"]"),
+        key("w", "tenant = \"one\"\ntools = [\"*_file\"]\napprove = []"),
+        key("boss", "tenant = \"one\"\ntools = []\napprove = [\"write_*\"]"),
+    ];
+    let keys = keys.concat();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "α").unwrap();
+    let gateway = Gateway::start_with(folder, &format!("{TOOLS}{keys}"));
+    let (w, boss) = ([("authorization", "Bearer tw-w")], [("authorization", "Bearer tw-boss")]);
+    let (a, b) = ([("authorization", "Bearer tw-a")], [("authorization", "Bearer tw-b")]);
+    let body =
+        object! {"plan": json(READ_ALL), "inputs": object! {"names": vec!["a.txt"]}, "wait": true};
+    assert_eq!(gateway.post("/v1/plans", &[], body.compact().as_bytes()).status, 401);
+    let run = gateway.post("/v1/plans", &a, body.compact().as_bytes()).ok().json();
+    assert_eq!(text_at(&run, "/status"), "succeeded", "{run}");
+    let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+    assert_eq!(gateway.get(&path, &b).status, 404);
+    assert_eq!(items_at(&gateway.get("/v1/plans", &b).ok().json(), "/data").len(), 0);
+    for action in ["resume", "cancel", "answer", "fork"] {
+        let body = br#"{"step":"read","answer":"approve"}"#;
+        assert_eq!(gateway.post(&format!("{path}/{action}"), &b, body).status, 404, "{action}");
+    }
+    // Another key of the tenant answers, and the run continues with the tools of the key that started it.
+    let run = gateway.post(
+        "/v1/plans",
+        &w,
+        object! {"plan": json(WRITE), "wait": true}.compact().as_bytes(),
+    );
+    let path = format!("/v1/plans/{}", text_at(&run.ok().json(), "/run"));
+    let answer = format!("{path}/answer");
+    let body = br#"{"step":"write","answer":"approve"}"#;
+    assert_eq!(gateway.post(&answer, &w, body).status, 403);
+    assert_eq!(gateway.post(&answer, &boss, body).status, 202);
+    until("the end", || {
+        let shown = gateway.get(&path, &w).ok().json();
+        (text_at(&shown, "/status") == "succeeded").then_some(())
+    });
+    assert_eq!(std::fs::read_to_string(gateway.file("b.txt")).unwrap(), "α");
+
+    // A key calls only its tools, in plans too.
+    let body = object! {"plan": json(WRITE)};
+    let refused = gateway.post("/v1/plans", &a, body.compact().as_bytes());
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("there is no tool 'write_file'"), "{}", refused.text());
+}

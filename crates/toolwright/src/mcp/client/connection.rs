@@ -1,0 +1,483 @@
+//! One connection to a server: finds out its era, sends requests within their deadlines, and cancels what is no
+//! longer wanted.
+
+mod follow;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use http::StatusCode;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+use toolwright_core::dialect::mcp::Era;
+use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
+
+use super::changes::Changes;
+use super::error::ClientError;
+use super::http::{Answer, Envelope, Http};
+use super::inbox::Inbox;
+use super::sse::Sse;
+use super::stdio::Stdio;
+use super::{Address, ServerInfo};
+use crate::mcp::header::ParameterHeader;
+use crate::mcp::interaction::{ElicitationModes, InputRequest, Interaction, capability};
+use crate::mcp::message::{Message, Notification, Request, Response, RpcError};
+use crate::mcp::protocol::{
+    CANCELLED, DISCOVER, ELICIT, INITIALIZE, INITIALIZED, LATEST, LATEST_HANDSHAKE, LIST_ROOTS,
+    SAMPLE, UNSUPPORTED_VERSION, VERSIONS, implementation, is_stateless_error, meta,
+};
+
+/// How long a server may take to answer the first request before it counts as one with a handshake.
+const PROBE_DEADLINE: Duration = Duration::from_secs(15);
+
+/// Deadline of the handshake. A program may be installed when it is first started.
+const HANDSHAKE_DEADLINE: Duration = Duration::from_mins(1);
+
+/// Maximum number of times that a server may ask for input during one request.
+const MAX_ROUNDS: usize = 16;
+
+/// A connection.
+pub(super) struct Connection {
+    core: Arc<Core>,
+    pub(super) info: ServerInfo,
+    /// Aborted when the connection is dropped
+    _followers: JoinSet<()>,
+}
+
+struct Core {
+    link: Link,
+    inbox: Arc<Inbox>,
+    era: Era,
+    version: String,
+    ids: AtomicU64,
+}
+
+enum Link {
+    Stdio(Stdio),
+    Http(Arc<Http>),
+    Sse(Arc<Sse>),
+}
+
+/// A request to a server.
+pub(super) struct Outgoing<'r> {
+    pub(super) method: &'r str,
+    pub(super) params: Object,
+    pub(super) deadline: Duration,
+    pub(super) interaction: Interaction,
+    /// Parameters of the tool that headers repeat
+    pub(super) parameters: &'r [ParameterHeader],
+}
+
+impl Connection {
+    /// Connects to a server. A known era is not found out again.
+    pub(super) async fn open(
+        server: &Arc<str>,
+        address: &Address,
+        known: Option<Era>,
+        changes: Arc<Changes>,
+    ) -> Result<Connection, ClientError> {
+        let opened = Connection::try_open(server, address, known, changes.clone()).await;
+        match (opened, address, known) {
+            // Some programs end at a first request that is not `initialize`.
+            (Err(ClientError::Ended { .. }), Address::Command(_), None) => {
+                Connection::try_open(server, address, Some(Era::Handshake), changes).await
+            }
+            (opened, ..) => opened,
+        }
+    }
+
+    async fn try_open(
+        server: &Arc<str>,
+        address: &Address,
+        known: Option<Era>,
+        changes: Arc<Changes>,
+    ) -> Result<Connection, ClientError> {
+        let inbox = Arc::new(Inbox::new(server.clone(), changes));
+        let link = match address {
+            Address::Command(command) => {
+                let started = Stdio::start(command, inbox.clone());
+                let failed =
+                    |error| inbox.unreachable(format!("cannot start {}: {error}", command.program));
+                Link::Stdio(started.map_err(failed)?)
+            }
+            Address::Url(url) => Link::Http(Arc::new(Http::new(url.clone(), inbox.clone()))),
+        };
+        let mut core = Core {
+            link,
+            inbox,
+            era: Era::Stateless,
+            version: LATEST.to_owned(),
+            ids: AtomicU64::new(1),
+        };
+        let found = match known {
+            Some(Era::Handshake) => None,
+            _ => core.discover().await?,
+        };
+        let info = if let Some(info) = found {
+            info
+        } else {
+            core.era = Era::Handshake;
+            core.initialize(address).await?
+        };
+        core.version.clone_from(&info.version);
+        let core = Arc::new(core);
+        let mut followers = JoinSet::new();
+        if let (Link::Http(http), Era::Handshake) = (&core.link, core.era) {
+            followers.spawn(http.clone().listen());
+        }
+        follow::start(&core, &info, &mut followers);
+        Ok(Connection { core, info, _followers: followers })
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.core.inbox.has_ended()
+    }
+
+    /// Sends a request and returns its result. Input that the server asks for is given by the interaction.
+    pub(super) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Object, ClientError> {
+        self.core.request(outgoing).await
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let (Link::Http(http), Ok(runtime)) =
+            (&self.core.link, tokio::runtime::Handle::try_current())
+        {
+            let http = http.clone();
+            runtime.spawn(async move { http.close().await });
+        }
+    }
+}
+
+impl Core {
+    async fn request(&self, outgoing: Outgoing<'_>) -> Result<Object, ClientError> {
+        let Outgoing { method, params, deadline, interaction, parameters } = outgoing;
+        let rounds = async {
+            let mut request = Request { id: Json::Null, method: method.to_owned(), params };
+            for _ in 0..MAX_ROUNDS {
+                let result = self.round(&mut request, &interaction, parameters).await?;
+                match result.get("resultType").and_then(Json::as_str) {
+                    None | Some("complete") => return Ok(result),
+                    Some("input_required") => {
+                        self.add_input(&mut request.params, &result, &interaction).await?;
+                    }
+                    Some(other) => {
+                        let reason = format!("sent a result of the unknown type {other:?}");
+                        return Err(self.inbox.broken(reason));
+                    }
+                }
+            }
+            Err(self.inbox.broken(format!("asked for input more than {MAX_ROUNDS} times")))
+        };
+        tokio::select! {
+            biased;
+            result = rounds => result,
+            () = interaction.reached(Instant::now() + deadline) => {
+                Err(ClientError::Timeout { server: self.inbox.server.to_string(), after: deadline })
+            }
+        }
+    }
+
+    /// Sends a request once, with an id of its own. Dropping the future cancels it.
+    async fn round(
+        &self,
+        request: &mut Request,
+        interaction: &Interaction,
+        parameters: &[ParameterHeader],
+    ) -> Result<Object, ClientError> {
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        request.id = id.into();
+        self.stamp(&mut request.params, Some(id), interaction);
+        let mut cancel = CancelOnDrop { core: self, id: Some(id) };
+        let answered = self.exchange(id, request, interaction, parameters).await;
+        cancel.id = None;
+        self.result(answered?)
+    }
+
+    /// Sends a request and waits for its answer.
+    async fn exchange(
+        &self,
+        id: u64,
+        request: &Request,
+        interaction: &Interaction,
+        parameters: &[ParameterHeader],
+    ) -> Result<Answered, ClientError> {
+        let (registration, response) = self.inbox.register(id, interaction.clone());
+        let ended = |_| ClientError::Ended {
+            server: self.inbox.server.to_string(),
+            reason: "the connection was closed".to_owned(),
+            detail: None,
+        };
+        match &self.link {
+            Link::Http(http) => {
+                let envelope = Envelope { era: self.era, version: &self.version, parameters };
+                let answer = http.request(id, request, envelope).await;
+                registration.complete();
+                return answer.map(Answered::Http);
+            }
+            Link::Stdio(stdio) => {
+                // If the server has ended, the response says why.
+                let _ = stdio.send(&Message::Request(request.clone())).await;
+            }
+            Link::Sse(sse) => sse.send(&Message::Request(request.clone())).await?,
+        }
+        response.await.map_err(ended)?.map(Answered::Message)
+    }
+
+    fn result(&self, answered: Answered) -> Result<Object, ClientError> {
+        let response = match answered {
+            Answered::Message(response) => response,
+            Answered::Http(Answer { status, response, .. }) => response.ok_or_else(|| {
+                self.inbox.broken(format!("answered with status {status} and no message"))
+            })?,
+        };
+        let server = || self.inbox.server.to_string();
+        response.result.map_err(|error| ClientError::Refused { server: server(), error })
+    }
+
+    /// Adds the metadata of a request.
+    fn stamp(&self, params: &mut Object, progress: Option<u64>, interaction: &Interaction) {
+        let mut own = match params.remove(meta::META) {
+            Some(Json::Object(own)) => own,
+            _ => Object::new(),
+        };
+        if self.era == Era::Stateless {
+            own.insert(meta::VERSION, self.version.as_str());
+            own.insert(meta::CLIENT, implementation());
+            let modes = interaction.modes();
+            own.insert(
+                meta::CAPABILITIES,
+                capabilities(modes, |method| interaction.offers(method)),
+            );
+        }
+        if let Some(id) = progress.filter(|_| interaction.wants_progress()) {
+            own.insert(meta::PROGRESS_TOKEN, id);
+        }
+        if !own.is_empty() {
+            params.insert(meta::META, own);
+        }
+    }
+
+    /// Puts the input that a result asks for into the next round, in place of that of the last one.
+    async fn add_input(
+        &self,
+        params: &mut Object,
+        result: &Object,
+        interaction: &Interaction,
+    ) -> Result<(), ClientError> {
+        params.remove("inputResponses");
+        params.remove("requestState");
+        if let Some(requests) = result.get("inputRequests").and_then(Json::as_object) {
+            let answers = requests.iter().map(|(key, request)| async move {
+                let method = request.get("method").and_then(Json::as_str).unwrap_or_default();
+                let params = request.get("params").and_then(Json::as_object).cloned();
+                let asked = InputRequest::new(
+                    self.inbox.server.clone(),
+                    method,
+                    params.unwrap_or_default(),
+                );
+                match interaction.ask(asked.with_key(key)).await {
+                    Ok(answer) => Ok((key.to_owned(), answer)),
+                    Err(error) => {
+                        let reason = format!("asked for input that it does not get: {error}");
+                        Err(self.inbox.broken(reason))
+                    }
+                }
+            });
+            let mut responses = Object::new();
+            for (key, answer) in try_join_all(answers).await? {
+                responses.insert(key, answer);
+            }
+            params.insert("inputResponses", responses);
+        }
+        if let Some(state) = result.get("requestState") {
+            params.insert("requestState", state.clone());
+        }
+        Ok(())
+    }
+
+    /// Asks a server without a handshake for its capabilities. Returns `None` if it has one.
+    async fn discover(&self) -> Result<Option<ServerInfo>, ClientError> {
+        let mut refused = None;
+        // A server that refuses the version and then offers it is asked again, once.
+        for _ in 0..2 {
+            let Some(response) = self.probe().await? else { return Ok(None) };
+            let error = match response.result {
+                Ok(result) => {
+                    let versions = result.get("supportedVersions");
+                    return Ok(speaks(versions, &[LATEST]).then(|| ServerInfo::discovered(&result)));
+                }
+                Err(error) if is_stateless_error(error.code) => error,
+                Err(_) => return Ok(None),
+            };
+            let supported = error.data.as_ref().and_then(|data| data.get("supported"));
+            let is_version = error.code == UNSUPPORTED_VERSION;
+            if is_version && !speaks(supported, &[LATEST]) && speaks(supported, &VERSIONS[1..]) {
+                return Ok(None);
+            }
+            let is_offered = is_version && speaks(supported, &[LATEST]);
+            refused = Some(self.refused(error));
+            if !is_offered {
+                break;
+            }
+        }
+        refused.map_or(Ok(None), Err)
+    }
+
+    /// Sends `server/discover`. Returns `None` if the server does not answer with a message.
+    async fn probe(&self) -> Result<Option<Response>, ClientError> {
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        let interaction = Interaction::default();
+        let mut params = Object::new();
+        self.stamp(&mut params, None, &interaction);
+        let request = Request { id: id.into(), method: DISCOVER.to_owned(), params };
+        let exchange = self.exchange(id, &request, &interaction, &[]);
+        let answered = timeout(PROBE_DEADLINE, exchange).await;
+        match answered {
+            Ok(Ok(Answered::Message(response))) => Ok(Some(response)),
+            Ok(Ok(Answered::Http(answer))) => Ok(answer.response),
+            Ok(Err(ClientError::Protocol { .. })) | Err(_) => Ok(None),
+            Ok(Err(error)) => Err(error),
+        }
+    }
+
+    /// Performs the handshake.
+    async fn initialize(&mut self, address: &Address) -> Result<ServerInfo, ClientError> {
+        let late = |_| ClientError::Timeout {
+            server: self.inbox.server.to_string(),
+            after: HANDSHAKE_DEADLINE,
+        };
+        let answered =
+            timeout(HANDSHAKE_DEADLINE, self.send_initialize()).await.map_err(late)??;
+        let answered = match (answered, address) {
+            // The first transport over HTTP has no POST at the address of the server.
+            (
+                Answered::Http(Answer {
+                    response: None,
+                    status:
+                        StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED,
+                    ..
+                }),
+                Address::Url(url),
+            ) => {
+                let opening = Sse::open(url, self.inbox.clone());
+                let late = |_| self.inbox.unreachable("its stream does not open".to_owned());
+                let sse = timeout(HANDSHAKE_DEADLINE, opening).await.map_err(late)??;
+                self.link = Link::Sse(sse);
+                let late = |_| self.inbox.unreachable("no answer to initialize".to_owned());
+                timeout(HANDSHAKE_DEADLINE, self.send_initialize()).await.map_err(late)??
+            }
+            (answered, _) => answered,
+        };
+        let result = match &answered {
+            Answered::Message(response) => Some(response),
+            Answered::Http(answer) => answer.response.as_ref(),
+        };
+        let result = match result.map(|response| &response.result) {
+            Some(Ok(result)) => result,
+            Some(Err(error)) => return Err(self.refused(error.clone())),
+            None => return self.result(answered).map(|result| ServerInfo::initialized(&result)),
+        };
+        let info = ServerInfo::initialized(result);
+        if !VERSIONS[1..].contains(&info.version.as_str()) {
+            let reason = format!("speaks only version {:?} of the protocol", info.version);
+            return Err(self.inbox.unreachable(reason));
+        }
+        if let (Link::Http(http), Answered::Http(answer)) = (&self.link, &answered) {
+            http.open(answer, &info.version)?;
+        }
+        let notified = timeout(HANDSHAKE_DEADLINE, self.notify(INITIALIZED, Object::new())).await;
+        notified.map_err(|_| self.inbox.unreachable("it does not read".to_owned()))??;
+        Ok(info)
+    }
+
+    async fn send_initialize(&self) -> Result<Answered, ClientError> {
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        let params = object! {
+            "protocolVersion": LATEST_HANDSHAKE,
+            // Which user will be asked is known when the server asks.
+            "capabilities": capabilities(Some(ElicitationModes::ALL), |_| false),
+            "clientInfo": implementation(),
+        };
+        let request = Request { id: id.into(), method: INITIALIZE.to_owned(), params };
+        self.exchange(id, &request, &Interaction::default(), &[]).await
+    }
+
+    async fn notify(&self, method: &str, params: Object) -> Result<(), ClientError> {
+        let message = Message::Notification(Notification { method: method.to_owned(), params });
+        match &self.link {
+            Link::Stdio(stdio) => {
+                let _ = stdio.send(&message).await;
+                Ok(())
+            }
+            Link::Http(http) => http.notify(&message).await,
+            Link::Sse(sse) => sse.send(&message).await,
+        }
+    }
+
+    fn refused(&self, error: RpcError) -> ClientError {
+        ClientError::Refused { server: self.inbox.server.to_string(), error }
+    }
+}
+
+/// Whether a list of versions has one of these.
+fn speaks(list: Option<&Json>, versions: &[&str]) -> bool {
+    let list = list.and_then(Json::as_array).unwrap_or_default();
+    list.iter().filter_map(Json::as_str).any(|version| versions.contains(&version))
+}
+
+/// What answers a request.
+enum Answered {
+    Message(Response),
+    Http(Answer),
+}
+
+/// The capabilities of a client that asks users in these modes, and answers requests of these methods.
+fn capabilities(modes: Option<ElicitationModes>, offers: impl Fn(&str) -> bool) -> Object {
+    let mut capabilities = Object::new();
+    for method in [ELICIT, SAMPLE, LIST_ROOTS] {
+        let settings = match (method, modes) {
+            (ELICIT, Some(modes)) => modes.to_capability(),
+            (ELICIT, None) => continue,
+            _ if offers(method) => Object::new(),
+            _ => continue,
+        };
+        capabilities.insert(capability(method).unwrap_or(method).to_owned(), settings);
+    }
+    capabilities
+}
+
+/// Cancels a request that is no longer wanted. Over HTTP without a handshake, closing the stream does that.
+struct CancelOnDrop<'c> {
+    core: &'c Core,
+    id: Option<u64>,
+}
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id else { return };
+        let params = object! {"requestId": id, "reason": "the caller no longer waits"};
+        let message = Message::Notification(Notification { method: CANCELLED.to_owned(), params });
+        let runtime = tokio::runtime::Handle::try_current();
+        match (&self.core.link, runtime) {
+            (Link::Stdio(stdio), _) => stdio.try_send(&message),
+            (Link::Http(http), Ok(runtime)) if self.core.era == Era::Handshake => {
+                let http = http.clone();
+                runtime.spawn(async move {
+                    let _ = http.notify(&message).await;
+                });
+            }
+            (Link::Sse(sse), Ok(runtime)) => {
+                let sse = sse.clone();
+                runtime.spawn(async move {
+                    let _ = sse.send(&message).await;
+                });
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Messages of a server on their way to the requests that wait for them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Semaphore, oneshot};
+use toolwright_core::Json;
+use toolwright_core::json::Object;
+
+use super::changes::{Changes, ListKind, Subscription};
+use super::error::ClientError;
+use crate::mcp::interaction::{InputRequest, Interaction};
+use crate::mcp::message::{InvalidMessage, Message, Request, Response};
+use crate::mcp::protocol::{
+    ACKNOWLEDGED, ELICIT, LOG, PING, PROGRESS, PROMPTS_CHANGED, RESOURCE_UPDATED,
+    RESOURCES_CHANGED, TOOLS_CHANGED, meta,
+};
+
+/// How long after a dropped request the server may still ask for its input.
+const LATE_REQUESTS: Duration = Duration::from_mins(2);
+
+/// Maximum number of requests of the server that are answered at the same time; further ones are ignored.
+const MAX_ANSWERING: usize = 16;
+
+/// The messages of one connection.
+pub(super) struct Inbox {
+    pub(super) server: Arc<str>,
+    waiting: Mutex<Waiting>,
+    pub(super) changes: Arc<Changes>,
+    answering: Semaphore,
+}
+
+#[derive(Default)]
+struct Waiting {
+    requests: HashMap<u64, Pending>,
+    /// Why the connection has ended, and what its process said on stderr
+    ended: Option<(String, Option<String>)>,
+    /// When a request whose caller gives input was last dropped before its response
+    abandoned: Option<Instant>,
+}
+
+/// A request that waits for its response.
+struct Pending {
+    reply: Option<oneshot::Sender<Result<Response, ClientError>>>,
+    interaction: Interaction,
+}
+
+/// Forgets a request when it is dropped.
+pub(super) struct Registration<'i> {
+    inbox: &'i Inbox,
+    id: u64,
+}
+
+impl Inbox {
+    pub(super) fn new(server: Arc<str>, changes: Arc<Changes>) -> Inbox {
+        let answering = Semaphore::new(MAX_ANSWERING);
+        Inbox { server, waiting: Mutex::default(), changes, answering }
+    }
+
+    /// Registers a request whose response arrives in the inbox.
+    pub(super) fn register(
+        &self,
+        id: u64,
+        interaction: Interaction,
+    ) -> (Registration<'_>, oneshot::Receiver<Result<Response, ClientError>>) {
+        let (reply, response) = oneshot::channel();
+        let mut waiting = self.lock();
+        match &waiting.ended {
+            Some((reason, detail)) => {
+                // The response channel is new, so there is a receiver.
+                let error = self.unreachable(reason.clone()).with_detail(detail.clone());
+                let _ = reply.send(Err(error));
+            }
+            None => {
+                waiting.requests.insert(id, Pending { reply: Some(reply), interaction });
+            }
+        }
+        (Registration { inbox: self, id }, response)
+    }
+
+    /// Reads a message and delivers it. `origin` is the request whose stream it arrived on. Returns a request
+    /// that is to be [answered](Inbox::answer).
+    pub(super) fn deliver(&self, bytes: &[u8], origin: Option<u64>) -> Option<Request> {
+        let message = match Message::parse(bytes) {
+            Ok(message) => message,
+            Err(InvalidMessage(response)) => {
+                let id = response.id.as_ref().and_then(Json::as_u64).or(origin)?;
+                let reason = response.result.err()?.message;
+                self.fail(id, self.broken(format!("sent an invalid message ({reason})")));
+                return None;
+            }
+        };
+        match message {
+            Message::Request(request) => return Some(request),
+            Message::Response(response) => {
+                let id = response.id.as_ref().and_then(Json::as_u64)?;
+                let reply = self.lock().requests.get_mut(&id)?.reply.take()?;
+                // The request may have been dropped meanwhile.
+                let _ = reply.send(Ok(response));
+            }
+            Message::Notification(notification) => match notification.method.as_str() {
+                PROGRESS => self.progress(notification.params),
+                LOG => {
+                    if let Some(interaction) = origin.and_then(|id| self.interaction(Some(id))) {
+                        interaction.log(notification.params);
+                    }
+                }
+                TOOLS_CHANGED => self.changes.list_changed(ListKind::Tools),
+                PROMPTS_CHANGED => self.changes.list_changed(ListKind::Prompts),
+                RESOURCES_CHANGED => self.changes.list_changed(ListKind::Resources),
+                RESOURCE_UPDATED => {
+                    if let Some(uri) = notification.params.get("uri").and_then(Json::as_str) {
+                        self.changes.updated(uri);
+                    }
+                }
+                ACKNOWLEDGED => self.acknowledged(&notification.params),
+                _ => {}
+            },
+        }
+        None
+    }
+
+    /// Ends every request: the connection has ended.
+    pub(super) fn end(&self, reason: &str, detail: Option<&str>) {
+        let requests = {
+            let mut waiting = self.lock();
+            let detail = detail.map(str::to_owned);
+            waiting.ended.get_or_insert_with(|| (reason.to_owned(), detail));
+            std::mem::take(&mut waiting.requests)
+        };
+        for reply in requests.into_values().filter_map(|pending| pending.reply) {
+            let (server, reason) = (self.server.to_string(), reason.to_owned());
+            let error = ClientError::Ended { server, reason, detail: None };
+            let _ = reply.send(Err(error.with_detail(detail.map(str::to_owned))));
+        }
+    }
+
+    /// Notes which resources a subscription has.
+    fn acknowledged(&self, params: &Object) {
+        let accepted = params.get("notifications").and_then(|own| own.get("resourceSubscriptions"));
+        for uri in accepted.and_then(Json::as_array).unwrap_or_default() {
+            if let Some(uri) = uri.as_str() {
+                self.changes.set_state(uri, Subscription::Active);
+            }
+        }
+    }
+
+    /// Whether the connection has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.lock().ended.is_some()
+    }
+
+    /// Answers a request of the server. `origin` is the request whose stream it arrived on.
+    pub(super) async fn answer(&self, request: Request, origin: Option<u64>) -> Option<Response> {
+        let _permit = self.answering.try_acquire().ok()?;
+        let result = if request.method == PING {
+            Ok(Object::new())
+        } else {
+            let interaction = self.interaction(origin).unwrap_or_default();
+            let asked = InputRequest::new(self.server.clone(), &request.method, request.params);
+            interaction.ask(asked).await
+        };
+        Some(Response { id: Some(request.id), result })
+    }
+
+    /// The caller of a request. Without an origin it is known only if there is one caller.
+    fn interaction(&self, origin: Option<u64>) -> Option<Interaction> {
+        let waiting = self.lock();
+        if let Some(id) = origin {
+            return waiting.requests.get(&id).map(|pending| pending.interaction.clone());
+        }
+        // A request of the server may belong to any request in progress, or to one that was cancelled.
+        let is_doubtful = waiting.abandoned.is_some_and(|at| at.elapsed() < LATE_REQUESTS);
+        let mut pending = waiting.requests.values();
+        match (pending.next(), pending.next()) {
+            (Some(only), None) if !is_doubtful => Some(only.interaction.clone()),
+            _ => None,
+        }
+    }
+
+    fn progress(&self, mut params: Object) {
+        let token = params.remove(meta::PROGRESS_TOKEN).as_ref().and_then(Json::as_u64);
+        if let Some(interaction) = token.and_then(|id| self.interaction(Some(id))) {
+            interaction.progress(params);
+        }
+    }
+
+    fn fail(&self, id: u64, error: ClientError) {
+        let reply = self.lock().requests.get_mut(&id).and_then(|pending| pending.reply.take());
+        if let Some(reply) = reply {
+            let _ = reply.send(Err(error));
+        }
+    }
+
+    pub(super) fn unreachable(&self, reason: String) -> ClientError {
+        ClientError::Connect { server: self.server.to_string(), reason, detail: None }
+    }
+
+    pub(super) fn broken(&self, reason: String) -> ClientError {
+        ClientError::Protocol { server: self.server.to_string(), reason }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Registration<'_> {
+    /// The request was answered outside of the inbox.
+    pub(super) fn complete(self) {
+        self.inbox.lock().requests.remove(&self.id);
+    }
+}
+
+impl Drop for Registration<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.inbox.lock();
+        let removed = waiting.requests.remove(&self.id);
+        let is_abandoned =
+            |pending: Pending| pending.reply.is_some() && pending.interaction.offers(ELICIT);
+        if removed.is_some_and(is_abandoned) {
+            waiting.abandoned = Some(Instant::now());
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! A server that is a child process: one message on each line of its stdin and stdout.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::MAX_MESSAGE;
+use super::inbox::Inbox;
+use crate::mcp::message::Message;
+use crate::process::{self, INHERITED_ENVIRONMENT, Process};
+use crate::secret::SecretString;
+
+/// Time to exit after stdin has been closed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Number of messages that wait to be written.
+const QUEUE: usize = 64;
+
+/// Maximum number of bytes of stderr that are kept for an error message.
+const MAX_STDERR: usize = 2000;
+
+/// The command that starts a server.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ServerCommand {
+    /// The program
+    pub program: String,
+    /// Its arguments
+    pub arguments: Vec<String>,
+    /// Environment variables, beside a few that every process needs
+    pub environment: Vec<(String, SecretString)>,
+    /// The working directory; that of the host if there is none
+    pub directory: Option<PathBuf>,
+}
+
+impl ServerCommand {
+    /// Creates a command.
+    pub fn new<S: Into<String>>(
+        program: impl Into<String>,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> ServerCommand {
+        ServerCommand {
+            program: program.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+            directory: None,
+        }
+    }
+
+    /// Adds an environment variable.
+    #[must_use]
+    pub fn with_environment(
+        mut self,
+        name: impl Into<String>,
+        value: SecretString,
+    ) -> ServerCommand {
+        self.environment.push((name.into(), value));
+        self
+    }
+
+    /// Sets the working directory.
+    #[must_use]
+    pub fn with_directory(mut self, directory: impl Into<PathBuf>) -> ServerCommand {
+        self.directory = Some(directory.into());
+        self
+    }
+}
+
+/// A running server. Dropping it closes the server's stdin, and kills the server and its descendants if they
+/// do not exit.
+pub(super) struct Stdio {
+    lines: mpsc::Sender<String>,
+}
+
+impl Stdio {
+    /// Starts a server. Its messages arrive in the inbox.
+    pub(super) fn start(command: &ServerCommand, inbox: Arc<Inbox>) -> std::io::Result<Stdio> {
+        let mut child = process::command(&command.program);
+        child.args(&command.arguments).env_clear();
+        child.envs(
+            INHERITED_ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))),
+        );
+        child.envs(command.environment.iter().map(|(name, value)| (name, value.expose())));
+        if let Some(directory) = &command.directory {
+            child.current_dir(directory);
+        }
+        let process = Process::start(child)?;
+        let (lines, queue) = mpsc::channel(QUEUE);
+        tokio::spawn(run(process, queue, lines.downgrade(), inbox));
+        Ok(Stdio { lines })
+    }
+
+    /// Sends a message. An error means that the server has ended.
+    pub(super) async fn send(&self, message: &Message) -> Result<(), ()> {
+        self.lines.send(message.compact()).await.map_err(drop)
+    }
+
+    /// Sends a message if there is room for it.
+    pub(super) fn try_send(&self, message: &Message) {
+        let _ = self.lines.try_send(message.compact());
+    }
+}
+
+/// Moves messages until the server has ended or is no longer used.
+async fn run(
+    mut process: Process,
+    queue: mpsc::Receiver<String>,
+    answers: mpsc::WeakSender<String>,
+    inbox: Arc<Inbox>,
+) {
+    let Some(streams) = process.streams() else { return };
+    let errors = Arc::new(Mutex::new(Vec::new()));
+    let collecting = tokio::spawn(collect(streams.stderr, errors.clone()));
+    let mut reading = Box::pin(read(streams.stdout, answers, inbox.clone()));
+    let reason = tokio::select! {
+        reason = &mut reading => reason,
+        () = write(streams.stdin, queue) => {
+            let _ = timeout(GRACE, reading).await;
+            "it is no longer used".to_owned()
+        }
+    };
+    let code = timeout(GRACE, process.wait()).await.ok().and_then(Result::ok).flatten();
+    let _ = timeout(GRACE, collecting).await;
+    if let Some(error) = process.start_error(code, &lock(&errors)) {
+        return inbox.end(&format!("its program does not start: {error}"), None);
+    }
+    drop(process);
+    let code = code.map(|code| format!(" (exit code {code})")).unwrap_or_default();
+    let errors = String::from_utf8_lossy(&lock(&errors)).into_owned();
+    let errors = Some(errors.trim()).filter(|errors| !errors.is_empty());
+    inbox.end(&format!("{reason}{code}"), errors);
+}
+
+/// Writes messages until the queue or the stream is closed. A server that no longer reads is noticed when it
+/// ends.
+async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<String>) {
+    while let Some(mut line) = queue.recv().await {
+        line.push('\n');
+        if stdin.write_all(line.as_bytes()).await.is_err() || stdin.flush().await.is_err() {
+            return std::future::pending().await;
+        }
+    }
+}
+
+/// Reads messages until the end, and returns why it ended.
+async fn read(stdout: ChildStdout, answers: mpsc::WeakSender<String>, inbox: Arc<Inbox>) -> String {
+    let mut stdout = BufReader::new(stdout);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let limit = MAX_MESSAGE as u64 + 1;
+        match (&mut stdout).take(limit).read_until(b'\n', &mut line).await {
+            Ok(0) => return "its process has ended".to_owned(),
+            Ok(_) if line.len() > MAX_MESSAGE => {
+                return format!("it sent a message of more than {MAX_MESSAGE} bytes");
+            }
+            Ok(_) => {}
+            Err(error) => return format!("its output cannot be read: {error}"),
+        }
+        let line = line.trim_ascii();
+        // Programs that print to stdout are common.
+        if !line.starts_with(b"{") {
+            continue;
+        }
+        if let Some(request) = inbox.deliver(line, None) {
+            let (inbox, answers) = (inbox.clone(), answers.clone());
+            tokio::spawn(async move {
+                let answer = inbox.answer(request, None).await;
+                if let (Some(answer), Some(answers)) = (answer, answers.upgrade()) {
+                    let _ = answers.send(Message::Response(answer).compact()).await;
+                }
+            });
+        }
+    }
+}
+
+/// Keeps the end of what a server says on stderr.
+async fn collect(mut stderr: ChildStderr, errors: Arc<Mutex<Vec<u8>>>) {
+    let mut piece = [0; 4096];
+    while let Ok(count @ 1..) = stderr.read(&mut piece).await {
+        let mut kept = lock(&errors);
+        kept.extend_from_slice(&piece[..count]);
+        let excess = kept.len().saturating_sub(MAX_STDERR);
+        kept.drain(..excess);
+    }
+}
+
+fn lock(errors: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
+    errors.lock().unwrap_or_else(PoisonError::into_inner)
+}

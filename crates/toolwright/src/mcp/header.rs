@@ -1,0 +1,250 @@
+//! Values of messages that are repeated in HTTP headers: `Mcp-Name`, and parameters that a tool marks with
+//! `x-mcp-header`.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use toolwright_core::Json;
+use toolwright_core::json::Object;
+
+use super::message::{Request, RpcError};
+use super::protocol::{CALL_TOOL, GET_PROMPT, HEADER_MISMATCH, READ_RESOURCE, meta};
+
+const OPEN: &str = "=?base64?";
+const CLOSE: &str = "?=";
+
+/// The member of a schema that names the header of a parameter.
+const ANNOTATION: &str = "x-mcp-header";
+
+/// The largest integer that a header may contain, positive or negative.
+const MAX_INTEGER: i64 = (1 << 53) - 1;
+
+/// Maximum depth of nested properties that are searched for annotations.
+const MAX_DEPTH: usize = 32;
+
+/// Returns a text as a header value: as it is if it is visible ASCII, else in Base64 between marks.
+pub(super) fn encode(text: &str) -> String {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'))
+        && text.trim_matches([' ', '\t']) == text
+        && !(text.starts_with(OPEN) && text.ends_with(CLOSE));
+    if is_plain { text.to_owned() } else { format!("{OPEN}{}{CLOSE}", STANDARD.encode(text)) }
+}
+
+/// A parameter that is repeated in a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ParameterHeader {
+    /// The keys from the arguments to the value
+    path: Vec<String>,
+    /// The name of the header
+    pub(super) name: String,
+}
+
+impl ParameterHeader {
+    /// Returns the value of the header for a call, or `None` if the call has no such argument.
+    pub(super) fn value(&self, arguments: &Object) -> Option<String> {
+        self.text(arguments).map(|text| encode(&text))
+    }
+
+    fn text(&self, arguments: &Object) -> Option<String> {
+        let (first, nested) = self.path.split_first()?;
+        let value = nested.iter().try_fold(arguments.get(first)?, |value, key| value.get(key))?;
+        match value {
+            Json::String(text) => Some(text.clone()),
+            Json::Number(number) => Some(number.as_str().to_owned()),
+            Json::Bool(value) => Some(value.to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the parameters of a tool that are repeated in headers, or why an annotation is invalid.
+pub(super) fn parameters(schema: &Json) -> Result<Vec<ParameterHeader>, String> {
+    let mut found = Vec::new();
+    collect(schema, &mut Vec::new(), &mut found)?;
+    if count(schema, 0) != found.len() {
+        let why = format!("{ANNOTATION} is allowed only below 'properties' of the schema");
+        return Err(why);
+    }
+    for (index, header) in found.iter().enumerate() {
+        if found[..index].iter().any(|earlier| earlier.name.eq_ignore_ascii_case(&header.name)) {
+            return Err(format!("two parameters have the {ANNOTATION} '{}'", header.name));
+        }
+    }
+    for header in &mut found {
+        header.name.insert_str(0, "mcp-param-");
+    }
+    Ok(found)
+}
+
+fn collect(
+    schema: &Json,
+    path: &mut Vec<String>,
+    found: &mut Vec<ParameterHeader>,
+) -> Result<(), String> {
+    let properties = schema.get("properties").and_then(Json::as_object);
+    let Some(properties) = properties.filter(|_| path.len() < MAX_DEPTH) else { return Ok(()) };
+    for (key, property) in properties.iter() {
+        path.push(key.to_owned());
+        if let Some(name) = property.get(ANNOTATION) {
+            let at = path.join(".");
+            let name = name.as_str().filter(|name| is_token(name));
+            let name = name.ok_or(format!("the {ANNOTATION} of '{at}' is no header name"))?;
+            let kind = property.get("type").and_then(Json::as_str);
+            if !matches!(kind, Some("string" | "integer" | "boolean")) {
+                let why = "is not a string, an integer or a boolean";
+                return Err(format!("'{at}' has an {ANNOTATION}, but {why}"));
+            }
+            found.push(ParameterHeader { path: path.clone(), name: name.to_owned() });
+        }
+        collect(property, path, found)?;
+        path.pop();
+    }
+    Ok(())
+}
+
+/// Number of annotations anywhere in a schema. A property may be called like the annotation.
+fn count(schema: &Json, depth: usize) -> usize {
+    if depth > 2 * MAX_DEPTH {
+        return 0;
+    }
+    match schema {
+        Json::Object(members) => {
+            let own =
+                usize::from(members.get(ANNOTATION).is_some_and(|own| own.as_str().is_some()));
+            own + members.iter().map(|(_, member)| count(member, depth + 1)).sum::<usize>()
+        }
+        Json::Array(items) => items.iter().map(|item| count(item, depth + 1)).sum(),
+        _ => 0,
+    }
+}
+
+/// Whether a text may be the name of a header.
+fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+/// Whether all integers that are repeated in headers are within the range of the protocol.
+pub(super) fn check_range(headers: &[ParameterHeader], arguments: &Object) -> Result<(), String> {
+    for header in headers {
+        let Some(value) = header.value(arguments) else { continue };
+        if value.parse::<i128>().is_ok_and(|value| value.abs() > i128::from(MAX_INTEGER)) {
+            let at = header.path.join(".");
+            return Err(format!("'{at}' is too large for the header that repeats it"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the error of a request whose headers do not repeat its message, for servers. `header` returns the value
+/// of a header, and `schema` is that of the called tool's parameters.
+pub fn header_mismatch<'h>(
+    header: impl Fn(&str) -> Option<&'h [u8]>,
+    request: &Request,
+    schema: Option<&Json>,
+) -> Option<RpcError> {
+    let params = &request.params;
+    let version = params.get(meta::META).and_then(|own| own.get(meta::VERSION));
+    let name = match request.method.as_str() {
+        CALL_TOOL | GET_PROMPT => params.get("name"),
+        READ_RESOURCE => params.get("uri"),
+        _ => None,
+    };
+    let mut expected = vec![
+        ("mcp-protocol-version".to_owned(), version.and_then(Json::as_str).map(str::to_owned)),
+        ("mcp-method".to_owned(), Some(request.method.clone())),
+    ];
+    expected.extend(
+        name.and_then(Json::as_str).map(|name| ("mcp-name".to_owned(), Some(name.to_owned()))),
+    );
+    let arguments = params.get("arguments").and_then(Json::as_object);
+    for parameter in schema.and_then(|schema| parameters(schema).ok()).into_iter().flatten() {
+        let value = arguments.and_then(|arguments| parameter.text(arguments));
+        if value.is_some() || header(&parameter.name).is_some() {
+            expected.push((parameter.name, value));
+        }
+    }
+    expected.into_iter().find_map(|(name, expected)| {
+        let value = header(&name).and_then(|value| std::str::from_utf8(value).ok());
+        let value = value.and_then(decode);
+        let (Some(value), Some(expected)) = (&value, &expected) else {
+            // The absence of a version in the message is an error of its own.
+            let is_missing = expected.is_some() || !name.ends_with("version");
+            return is_missing
+                .then(|| mismatch(&name, "is missing, or the message has no such value"));
+        };
+        let is_same = value == expected
+            || value
+                .parse::<f64>()
+                .is_ok_and(|value| name.starts_with("mcp-param-") && expected.parse() == Ok(value));
+        (!is_same).then(|| mismatch(&name, "differs from the message"))
+    })
+}
+
+fn mismatch(name: &str, what: &str) -> RpcError {
+    RpcError::new(HEADER_MISMATCH, format!("Header mismatch: the header {name} {what}"))
+}
+
+/// Decodes a header value; `None` if it is invalid.
+fn decode(value: &str) -> Option<String> {
+    match value.strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE)) {
+        Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
+        None => Some(value.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_a_header_cannot_hold_are_encoded() {
+        for (text, value) in [
+            ("us-west1", "us-west1"),
+            ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+            (" padded ", "=?base64?IHBhZGRlZCA=?="),
+            ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
+            ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+        ] {
+            assert_eq!(encode(text), value);
+        }
+    }
+
+    #[test]
+    fn annotated_parameters_become_headers() {
+        let schema = Json::parse(
+            r#"{"properties": {"region": {"type": "string", "x-mcp-header": "Region"},
+                "where": {"properties": {"zone": {"type": "integer", "x-mcp-header": "Zone"}}}}}"#,
+        );
+        let headers = parameters(&schema.unwrap()).unwrap();
+        let Ok(Json::Object(arguments)) = Json::parse(r#"{"region": "日", "where": {"zone": 42}}"#)
+        else {
+            panic!()
+        };
+        let values: Vec<_> = headers
+            .iter()
+            .map(|header| (header.name.as_str(), header.value(&arguments).unwrap()))
+            .collect();
+        let expected = [
+            ("mcp-param-Region", "=?base64?5pel?=".to_owned()),
+            ("mcp-param-Zone", "42".to_owned()),
+        ];
+        assert_eq!(values, expected);
+    }
+
+    #[test]
+    fn invalid_annotations_are_refused() {
+        for schema in [
+            r#"{"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}"#,
+            r#"{"properties": {"a": {"type": "string", "x-mcp-header": ""}}}"#,
+            r#"{"properties": {"a": {"type": "string", "x-mcp-header": "a b"}}}"#,
+            r#"{"properties": {"a": {"items": {"type": "string", "x-mcp-header": "A"}}}}"#,
+            r#"{"anyOf": [{"properties": {"a": {"type": "string", "x-mcp-header": "A"}}}]}"#,
+            r#"{"properties": {"a": {"type": "string", "x-mcp-header": "A"},
+                "b": {"type": "string", "x-mcp-header": "a"}}}"#,
+        ] {
+            assert!(parameters(&Json::parse(schema).unwrap()).is_err(), "{schema}");
+        }
+    }
+}

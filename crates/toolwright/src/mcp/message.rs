@@ -1,0 +1,267 @@
+//! The messages of JSON-RPC 2.0.
+
+use std::fmt;
+
+use toolwright_core::dialect::mcp::Era;
+use toolwright_core::json::{Number, Object};
+use toolwright_core::{Json, object};
+
+use super::protocol::{
+    INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, RESOURCE_NOT_FOUND,
+};
+
+/// A message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    /// Expects a response with its id
+    Request(Request),
+    /// Expects no response
+    Notification(Notification),
+    /// Answers a request
+    Response(Response),
+}
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The id: a string or an integer
+    pub id: Json,
+    /// The method
+    pub method: String,
+    /// The parameters
+    pub params: Object,
+}
+
+/// A notification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notification {
+    /// The method
+    pub method: String,
+    /// The parameters
+    pub params: Object,
+}
+
+/// A response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    /// The id of the request; none if it could not be read
+    pub id: Option<Json>,
+    /// The result or the error
+    pub result: Result<Object, RpcError>,
+}
+
+/// An error of JSON-RPC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RpcError {
+    /// The code
+    pub code: i64,
+    /// The message
+    pub message: String,
+    /// Further information
+    pub data: Option<Json>,
+}
+
+impl RpcError {
+    /// Creates an error without further information.
+    pub fn new(code: i64, message: impl Into<String>) -> RpcError {
+        RpcError { code, message: message.into(), data: None }
+    }
+
+    /// Creates the error of a request whose parameters are not valid.
+    pub fn invalid_params(message: impl Into<String>) -> RpcError {
+        RpcError::new(INVALID_PARAMS, message)
+    }
+
+    /// Creates the error of a request that fails for a reason of the server's own.
+    pub fn internal(message: impl Into<String>) -> RpcError {
+        RpcError::new(INTERNAL_ERROR, message)
+    }
+
+    /// Creates the error of a resource that does not exist.
+    pub fn resource_not_found(uri: &str, era: Era) -> RpcError {
+        let code = if era == Era::Stateless { INVALID_PARAMS } else { RESOURCE_NOT_FOUND };
+        RpcError::new(code, "Resource not found").with_data(object! {"uri": uri})
+    }
+
+    /// The same error in an era: the code of unknown resources differs.
+    #[must_use]
+    pub fn in_era(self, era: Era) -> RpcError {
+        match (self.code, era) {
+            (RESOURCE_NOT_FOUND, Era::Stateless) => RpcError { code: INVALID_PARAMS, ..self },
+            _ => self,
+        }
+    }
+
+    /// Adds further information.
+    #[must_use]
+    pub fn with_data(mut self, data: impl Into<Json>) -> RpcError {
+        self.data = Some(data.into());
+        self
+    }
+
+    fn decode(wire: &Json) -> Option<RpcError> {
+        let Json::Number(code) = wire.get("code")? else { return None };
+        Some(RpcError {
+            code: code.as_str().parse().ok()?,
+            message: wire.get("message").and_then(Json::as_str)?.to_owned(),
+            data: wire.get("data").cloned(),
+        })
+    }
+
+    fn to_json(&self) -> Json {
+        let code = Number::parse(&self.code.to_string()).map_or(Json::Null, Json::Number);
+        let mut error = object! {"code": code, "message": self.message.as_str()};
+        error.insert_some("data", self.data.clone());
+        error.into()
+    }
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ({})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for RpcError {}
+
+/// Bytes that are no message: the response that says so, with the id if it could be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidMessage(pub Box<Response>);
+
+impl Message {
+    /// Parses a message.
+    pub fn parse(bytes: &[u8]) -> Result<Message, InvalidMessage> {
+        let refuse = |id, code, message| {
+            let result = Err(RpcError::new(code, message));
+            InvalidMessage(Box::new(Response { id, result }))
+        };
+        let Ok(json) = Json::parse_bytes(bytes) else {
+            return Err(refuse(None, PARSE_ERROR, "Parse error: the message is not JSON"));
+        };
+        let Json::Object(mut wire) = json else {
+            let message = "Invalid request: a message is one JSON object";
+            return Err(refuse(None, INVALID_REQUEST, message));
+        };
+        let id = wire.remove("id").filter(is_id);
+        if wire.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
+            return Err(refuse(id, INVALID_REQUEST, "Invalid request: 'jsonrpc' is not \"2.0\""));
+        }
+        if let Some(Json::String(method)) = wire.remove("method") {
+            let params = match wire.remove("params") {
+                None => Object::new(),
+                Some(Json::Object(params)) => params,
+                Some(_) => {
+                    let message = "Invalid request: 'params' is not an object";
+                    return Err(refuse(id, INVALID_REQUEST, message));
+                }
+            };
+            return Ok(match id {
+                Some(id) => Message::Request(Request { id, method, params }),
+                None => Message::Notification(Notification { method, params }),
+            });
+        }
+        let result = match (wire.remove("result"), wire.remove("error")) {
+            (Some(Json::Object(result)), None) => Some(Ok(result)),
+            (None, Some(error)) => RpcError::decode(&error).map(Err),
+            _ => None,
+        };
+        if let Some(result) = result {
+            return Ok(Message::Response(Response { id, result }));
+        }
+        let message = "Invalid request: the message has no 'method', 'result' or 'error'";
+        Err(refuse(id, INVALID_REQUEST, message))
+    }
+
+    /// Returns the message as text without line breaks.
+    pub fn compact(&self) -> String {
+        match self {
+            Message::Request(request) => request.compact(),
+            Message::Notification(Notification { method, params }) => {
+                let mut text = r#"{"jsonrpc":"2.0","method":"#.to_owned();
+                Json::from(method.as_str()).write_to(&mut text);
+                if !params.is_empty() {
+                    text.push_str(r#","params":"#);
+                    params.write_to(&mut text);
+                }
+                text.push('}');
+                text
+            }
+            Message::Response(Response { id, result }) => {
+                let mut text = r#"{"jsonrpc":"2.0","id":"#.to_owned();
+                id.as_ref().unwrap_or(&Json::Null).write_to(&mut text);
+                match result {
+                    Ok(result) => {
+                        text.push_str(r#","result":"#);
+                        result.write_to(&mut text);
+                    }
+                    Err(error) => {
+                        text.push_str(r#","error":"#);
+                        error.to_json().write_to(&mut text);
+                    }
+                }
+                text.push('}');
+                text
+            }
+        }
+    }
+}
+
+impl Request {
+    /// Returns the message as text without line breaks.
+    pub(super) fn compact(&self) -> String {
+        let mut text = r#"{"jsonrpc":"2.0","id":"#.to_owned();
+        self.id.write_to(&mut text);
+        text.push_str(r#","method":"#);
+        Json::from(self.method.as_str()).write_to(&mut text);
+        text.push_str(r#","params":"#);
+        self.params.write_to(&mut text);
+        text.push('}');
+        text
+    }
+}
+
+/// Whether a value may be the id of a request.
+fn is_id(id: &Json) -> bool {
+    match id {
+        Json::String(_) => true,
+        Json::Number(number) => number.is_integer(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_as_they_are_written() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"n":123456789012345678901234567890}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","id":"a","result":{"x":1e400}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no","data":[1]}}"#,
+        ] {
+            assert_eq!(Message::parse(text.as_bytes()).unwrap().compact(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_with_its_id() {
+        for (text, id, code) in [
+            ("{", None, PARSE_ERROR),
+            ("[]", None, INVALID_REQUEST),
+            (r#"{"id":3,"method":"ping"}"#, Some(Json::from(3_u64)), INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":null}"#, None, INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1.5,"result":3}"#, None, INVALID_REQUEST),
+            (
+                r#"{"jsonrpc":"2.0","id":"x","method":"a","params":[]}"#,
+                Some("x".into()),
+                INVALID_REQUEST,
+            ),
+        ] {
+            let InvalidMessage(response) = Message::parse(text.as_bytes()).unwrap_err();
+            assert_eq!(response.id, id, "{text}");
+            assert_eq!(response.result.unwrap_err().code, code, "{text}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Plans: calls of tools as a graph, which an engine runs with the tools of a toolbox.
+//!
+//! The document of a plan, its checks, its order and its meaning are those of [`toolwright_core::plan`], which this
+//! module re-exports. An [`Engine`] runs plans; [`LocalEngine`] does so in this process.
+//!
+//! | job | file |
+//! |---|---|
+//! | the tools of a plan, from a toolbox | `tools` |
+//! | the interface of the engines | `engine` |
+//! | runs with what happened to their calls, in memory or in SQLite | `journal` |
+//! | a run as its journal tells it, and its report | `replay`, `report` |
+//! | what happens in a run, for those who watch it | `event` |
+//! | the engine of this process: start and resume, the loop, one call | `local` |
+//!
+//! ```
+//! use toolwright::plan::{Engine, LocalEngine, NewRun, Plan, RunStatus};
+//! use toolwright::prelude::*;
+//! use toolwright::{Toolbox, object};
+//!
+//! /// Returns the forecast for a city.
+//! #[tool(read_only)]
+//! fn forecast(city: String) -> String {
+//!     format!("Sun in {city}")
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+//! let plan = Json::parse(r#"{
+//!     "plan": "1",
+//!     "inputs": {"type": "object", "properties": {"cities": {"type": "array"}}},
+//!     "steps": {
+//!         "weather": {"tool": "forecast", "each": {"$from": "inputs/cities"}, "args": {"city": {"$from": "item"}}}
+//!     },
+//!     "outputs": {"first": {"$from": "weather/0"}}
+//! }"#)?;
+//! let plan = Plan::parse(&plan).map_err(|errors| errors[0].clone())?;
+//! let engine = LocalEngine::new(Toolbox::new([forecast::handler()])?);
+//! let inputs = object! {"cities": vec!["北京", "Berlin"]};
+//! let run = engine.start(NewRun::new(plan, inputs)).await?;
+//! let report = engine.drive(&run, None).await?;
+//! assert_eq!(report.status(), RunStatus::Succeeded);
+//! assert_eq!(report.outputs.get("first").and_then(|text| text.as_str()), Some("Sun in 北京"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod engine;
+mod event;
+pub mod journal;
+mod local;
+mod replay;
+mod report;
+mod tools;
+
+pub use engine::{Engine, EngineFuture, NewRun, PlanRunError};
+pub use event::{Observer, PlanEvent, PlanEventKind};
+pub use journal::{RunRecord, RunStatus, StepAnswer};
+pub use local::LocalEngine;
+pub use report::{RunReport, StepQuestion, StepReport};
+pub use tools::plan_tools;
+pub use toolwright_core::plan::*;

@@ -1,0 +1,109 @@
+//! A journal in memory, which ends with the process.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{
+    Entry, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter, RunRecord,
+    RunStatus,
+};
+
+/// A journal in memory.
+#[derive(Debug, Default)]
+pub struct MemoryPlanJournal {
+    runs: Mutex<BTreeMap<String, (RunRecord, Vec<Entry>)>>,
+    claimed: Arc<Mutex<HashSet<String>>>,
+}
+
+impl MemoryPlanJournal {
+    /// Creates an empty journal.
+    pub fn new() -> MemoryPlanJournal {
+        MemoryPlanJournal::default()
+    }
+
+    fn runs(&self) -> MutexGuard<'_, BTreeMap<String, (RunRecord, Vec<Entry>)>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(
+        &self,
+        run: &str,
+        act: impl FnOnce(&mut (RunRecord, Vec<Entry>)) -> T,
+    ) -> Result<T, PlanJournalError> {
+        let unknown = || PlanJournalError::UnknownRun(run.to_owned());
+        self.runs().get_mut(run).map(act).ok_or_else(unknown)
+    }
+}
+
+struct Claim(String, Arc<Mutex<HashSet<String>>>);
+
+impl RunClaim for Claim {}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+impl PlanJournal for MemoryPlanJournal {
+    fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
+        self.runs().insert(run.id.to_string(), (run.clone(), entries));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>> {
+        Box::pin(async move {
+            let is_new =
+                self.claimed.lock().unwrap_or_else(PoisonError::into_inner).insert(run.to_owned());
+            if !is_new {
+                return Err(PlanJournalError::InProgress(run.to_owned()));
+            }
+            Ok(Box::new(Claim(run.to_owned(), Arc::clone(&self.claimed))) as Box<dyn RunClaim>)
+        })
+    }
+
+    fn append<'a>(&'a self, run: &'a str, entry: Entry) -> PlanJournalFuture<'a, ()> {
+        Box::pin(async move { self.with(run, |(_, entries)| entries.push(entry)) })
+    }
+
+    fn set_status<'a>(
+        &'a self,
+        run: &'a str,
+        status: RunStatus,
+        ended_ms: Option<u64>,
+    ) -> PlanJournalFuture<'a, ()> {
+        Box::pin(async move {
+            self.with(run, |(record, _)| {
+                record.status = status;
+                record.ended_ms = ended_ms;
+            })
+        })
+    }
+
+    fn load<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, (RunRecord, Vec<Entry>)> {
+        Box::pin(async move { self.with(run, |own| own.clone()) })
+    }
+
+    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
+        Box::pin(async move {
+            let runs = self.runs();
+            let is_wanted = |run: &&RunRecord| {
+                filter.tenant.as_ref().is_none_or(|tenant| *tenant == run.caller.tenant)
+                    && filter.status.is_none_or(|status| status == run.status)
+                    && filter.before_ms.is_none_or(|before| run.created_ms < before)
+            };
+            let mut found: Vec<RunRecord> =
+                runs.values().map(|(run, _)| run).filter(is_wanted).cloned().collect();
+            found.sort_by(|one, other| {
+                (other.created_ms, &other.id).cmp(&(one.created_ms, &one.id))
+            });
+            found.truncate(filter.limit.unwrap_or(usize::MAX));
+            Ok(found)
+        })
+    }
+
+    fn delete<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, ()> {
+        self.runs().remove(run);
+        Box::pin(async { Ok(()) })
+    }
+}

@@ -1,0 +1,328 @@
+//! A journal in a SQLite file. Entries are only appended; a process that ends releases its claims.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+use toolwright_core::Json;
+use toolwright_core::document::{DocumentError, ObjectReader, items};
+use toolwright_core::json::Object;
+use toolwright_core::plan::Plan;
+
+use super::{
+    Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
+    RunRecord, RunStatus,
+};
+use crate::private_file;
+use crate::session::Caller;
+use crate::store::{self, Kind, Safety, Writer};
+
+const PLANS: Kind = Kind {
+    name: "journal of plans",
+    id: 0x7477_706c,
+    migrations: &["
+        CREATE TABLE run (
+            id TEXT PRIMARY KEY,
+            tenant TEXT NOT NULL,
+            status TEXT NOT NULL,
+            created INTEGER NOT NULL,
+            ended INTEGER,
+            record TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX run_created ON run (created, id);
+        CREATE INDEX run_tenant ON run (tenant, created, id);
+        CREATE TABLE entry (
+            id INTEGER PRIMARY KEY,
+            run TEXT NOT NULL,
+            step TEXT NOT NULL,
+            item INTEGER,
+            time INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            data TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX entry_run ON entry (run, id);
+    "],
+    safety: Safety::Power,
+};
+
+/// A journal in a SQLite file.
+#[derive(Debug)]
+pub struct SqlitePlanJournal {
+    writer: Writer,
+    /// The folder of the files that claims lock
+    claims: PathBuf,
+}
+
+impl SqlitePlanJournal {
+    /// Opens a journal, or creates one that only its owner may read. The folder must exist.
+    pub fn open(path: impl AsRef<Path>) -> Result<SqlitePlanJournal, store::StoreError> {
+        let path = path.as_ref();
+        let connection = store::open(path, &PLANS)?;
+        let writer = Writer::start(connection, path.to_owned())?;
+        Ok(SqlitePlanJournal { writer, claims: path.with_extension("claims") })
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        apply: impl FnMut(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, PlanJournalError> {
+        Ok(self.writer.sender()?.ask(apply).await?)
+    }
+
+    /// The file that the claim of a run locks. The id of a run may be any text.
+    fn claim_file(&self, run: &str) -> PathBuf {
+        self.claims.join(&blake3::hash(run.as_bytes()).to_hex()[..32])
+    }
+
+    fn lock(&self, run: &str) -> Result<FileClaim, PlanJournalError> {
+        let fail = |error: std::io::Error| PlanJournalError::Failed(error.to_string());
+        private_file::create_folder(&self.claims).map_err(fail)?;
+        let path = self.claim_file(run);
+        let file = match private_file::create(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                File::options().write(true).open(&path).map_err(fail)?
+            }
+            Err(error) => return Err(fail(error)),
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(FileClaim { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(PlanJournalError::InProgress(run.to_owned())),
+            Err(TryLockError::Error(error)) => Err(fail(error)),
+        }
+    }
+}
+
+/// A locked file. The system releases the lock when the process ends.
+struct FileClaim {
+    _file: File,
+}
+
+impl RunClaim for FileClaim {}
+
+impl PlanJournal for SqlitePlanJournal {
+    fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
+        let (run, record) = (run.clone(), write_run(run));
+        let entries: Vec<StoredEntry> = entries.into_iter().map(StoredEntry::new).collect();
+        Box::pin(self.ask(move |change| {
+            let (id, tenant, status) = (&*run.id, &*run.caller.tenant, run.status.as_str());
+            change
+                .prepare_cached(
+                    "INSERT INTO run (id, tenant, status, created, ended, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                )?
+                .execute(params![id, tenant, status, run.created_ms, run.ended_ms, record])?;
+            entries.iter().try_for_each(|entry| entry.insert(change, id))
+        }))
+    }
+
+    fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>> {
+        Box::pin(async move {
+            let id = run.to_owned();
+            let exists = self.ask(move |change| {
+                change.prepare_cached("SELECT 1 FROM run WHERE id = ?1")?.exists(params![id])
+            });
+            if !exists.await? {
+                return Err(PlanJournalError::UnknownRun(run.to_owned()));
+            }
+            Ok(Box::new(self.lock(run)?) as Box<dyn RunClaim>)
+        })
+    }
+
+    fn append<'a>(&'a self, run: &'a str, entry: Entry) -> PlanJournalFuture<'a, ()> {
+        let (run, entry) = (run.to_owned(), StoredEntry::new(entry));
+        Box::pin(self.ask(move |change| entry.insert(change, &run)))
+    }
+
+    fn set_status<'a>(
+        &'a self,
+        run: &'a str,
+        status: RunStatus,
+        ended_ms: Option<u64>,
+    ) -> PlanJournalFuture<'a, ()> {
+        let run = run.to_owned();
+        Box::pin(self.ask(move |change| {
+            change
+                .prepare_cached("UPDATE run SET status = ?2, ended = ?3 WHERE id = ?1")?
+                .execute(params![run, status.as_str(), ended_ms])?;
+            Ok(())
+        }))
+    }
+
+    fn load<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, (RunRecord, Vec<Entry>)> {
+        Box::pin(async move {
+            let id = run.to_owned();
+            let (row, entries) = self
+                .ask(move |change| {
+                    let row = change
+                        .prepare_cached(&format!("{RUN_COLUMNS} WHERE id = ?1"))?
+                        .query_row(params![id], run_row)
+                        .optional()?;
+                    let mut entries = change.prepare_cached(
+                        "SELECT step, item, time, kind, data FROM entry WHERE run = ?1 ORDER BY id",
+                    )?;
+                    let entries = entries.query_map(params![id], entry_row)?;
+                    Ok((row, entries.collect::<rusqlite::Result<Vec<EntryRow>>>()?))
+                })
+                .await?;
+            let row = row.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))?;
+            let entries = entries.iter().map(|entry| entry.read().map_err(|error| damaged(&error)));
+            Ok((row.read()?, entries.collect::<Result<Vec<Entry>, PlanJournalError>>()?))
+        })
+    }
+
+    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
+        let filter = filter.clone();
+        Box::pin(async move {
+            let rows = self.ask(move |change| {
+                let limit = filter.limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+                let mut rows = change.prepare_cached(&format!(
+                    "{RUN_COLUMNS} WHERE (?1 IS NULL OR tenant = ?1) AND (?2 IS NULL OR status = ?2) \
+                     AND (?3 IS NULL OR created < ?3) ORDER BY created DESC, id DESC LIMIT ?4"
+                ))?;
+                let (tenant, status) = (filter.tenant.as_deref(), filter.status.map(RunStatus::as_str));
+                let rows = rows.query_map(params![tenant, status, filter.before_ms, limit], run_row)?;
+                rows.collect::<rusqlite::Result<Vec<RunRow>>>()
+            });
+            rows.await?.iter().map(RunRow::read).collect()
+        })
+    }
+
+    fn delete<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, ()> {
+        Box::pin(async move {
+            let id = run.to_owned();
+            self.ask(move |change| {
+                change.execute("DELETE FROM entry WHERE run = ?1", params![id])?;
+                change.execute("DELETE FROM run WHERE id = ?1", params![id])?;
+                Ok(())
+            })
+            .await?;
+            // A run that does not exist cannot be claimed, so its file is of no use.
+            drop(std::fs::remove_file(self.claim_file(run)));
+            Ok(())
+        })
+    }
+}
+
+const RUN_COLUMNS: &str = "SELECT id, tenant, status, created, ended, record FROM run";
+
+/// A row of a run, before it is parsed: the writer thread only reads.
+struct RunRow {
+    id: String,
+    tenant: String,
+    status: String,
+    created: u64,
+    ended: Option<u64>,
+    record: String,
+}
+
+struct EntryRow {
+    step: String,
+    item: Option<usize>,
+    time: u64,
+    kind: String,
+    data: String,
+}
+
+fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+    Ok(RunRow {
+        id: row.get(0)?,
+        tenant: row.get(1)?,
+        status: row.get(2)?,
+        created: row.get(3)?,
+        ended: row.get(4)?,
+        record: row.get(5)?,
+    })
+}
+
+fn entry_row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
+    Ok(EntryRow {
+        step: row.get(0)?,
+        item: row.get(1)?,
+        time: row.get(2)?,
+        kind: row.get(3)?,
+        data: row.get(4)?,
+    })
+}
+
+/// An entry as it is stored.
+struct StoredEntry {
+    entry: Entry,
+    kind: &'static str,
+    data: String,
+}
+
+impl StoredEntry {
+    fn new(entry: Entry) -> StoredEntry {
+        let (kind, data) = entry.event.to_record();
+        StoredEntry { data: data.compact(), kind, entry }
+    }
+
+    /// Adds it to a run; nothing happens if the run was deleted.
+    fn insert(&self, change: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
+        let Entry { step, item, time_ms, .. } = &self.entry;
+        change
+            .prepare_cached(
+                "INSERT INTO entry (run, step, item, time, kind, data) SELECT ?1, ?2, ?3, ?4, ?5, ?6 \
+                 WHERE EXISTS (SELECT 1 FROM run WHERE id = ?1)",
+            )?
+            .execute(params![run, step, item, time_ms, self.kind, self.data])?;
+        Ok(())
+    }
+}
+
+impl EntryRow {
+    fn read(&self) -> Result<Entry, DocumentError> {
+        let data = Json::parse(&self.data).map_err(|_| DocumentError::new("JSON"))?;
+        let event = EntryEvent::from_record(&self.kind, &data)?;
+        Ok(Entry { step: self.step.clone(), item: self.item, time_ms: self.time, event })
+    }
+}
+
+impl RunRow {
+    fn read(&self) -> Result<RunRecord, PlanJournalError> {
+        self.parse().map_err(|error| damaged(&error))
+    }
+
+    fn parse(&self) -> Result<RunRecord, DocumentError> {
+        let record = Json::parse(&self.record).map_err(|_| DocumentError::new("JSON"))?;
+        let fields = ObjectReader::of(&record)?;
+        let plan = fields
+            .required("plan", |plan| Plan::parse(plan).map_err(|_| DocumentError::new("a plan")))?;
+        let digest = |pair: &Json| {
+            let pair = items(pair, |text| {
+                text.as_str().map(str::to_owned).ok_or_else(|| DocumentError::new("text"))
+            })?;
+            <[String; 2]>::try_from(pair).map(Into::into).map_err(|_| DocumentError::new("a pair"))
+        };
+        let caller = Caller::new(fields.text("caller")?).with_tenant(self.tenant.as_str());
+        Ok(RunRecord {
+            id: self.id.as_str().into(),
+            caller,
+            plan: Arc::new(plan),
+            inputs: Arc::new(fields.required("inputs", |value| Ok(value.clone()))?),
+            digests: fields.list("digests", digest)?,
+            status: RunStatus::parse(&self.status)
+                .ok_or_else(|| DocumentError::new("a status").within("status"))?,
+            created_ms: self.created,
+            ended_ms: self.ended,
+            parent: fields.owned("parent")?,
+        })
+    }
+}
+
+fn write_run(run: &RunRecord) -> String {
+    let digests =
+        run.digests.iter().map(|(tool, digest)| Json::from(vec![tool.as_str(), digest.as_str()]));
+    let mut record = Object::new();
+    record.insert("caller", &*run.caller.id);
+    record.insert("plan", run.plan.to_json());
+    record.insert("inputs", (*run.inputs).clone());
+    record.insert("digests", digests.collect::<Vec<Json>>());
+    record.insert_some("parent", run.parent.as_deref());
+    record.compact()
+}
+
+fn damaged(error: &DocumentError) -> PlanJournalError {
+    PlanJournalError::Failed(format!("a record is damaged: {error}"))
+}

@@ -1,0 +1,353 @@
+//! The engine of this process: it makes calls through a toolbox and records them in a journal.
+
+mod call;
+mod drive;
+mod intent;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use toolwright_core::args::Parameters;
+use toolwright_core::json::Object;
+use toolwright_core::plan::{
+    Graph, MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Template, check,
+};
+use toolwright_core::{Json, Tool};
+
+use super::engine::{Engine, EngineFuture, NewRun, PlanRunError};
+use super::event::Observer;
+use super::journal::{
+    Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, RunRecord, RunStatus,
+    StepAnswer,
+};
+use super::replay::{Next, Replay};
+use super::report::RunReport;
+use super::tools::plan_tools;
+use crate::context::Context;
+use crate::session::Caller;
+use crate::toolbox::Toolbox;
+
+/// Number of concurrent calls of a run, unless the plan or the host says otherwise.
+const PARALLEL: usize = 32;
+
+/// Runs plans in this process. Clones share their runs.
+#[derive(Clone)]
+pub struct LocalEngine {
+    toolbox: Toolbox,
+    journal: Arc<dyn PlanJournal>,
+    context: Context,
+    max_steps: usize,
+    parallel: usize,
+    accepts_changed_tools: bool,
+    /// The runs that are being driven
+    live: Arc<Mutex<HashMap<Arc<str>, LiveRun>>>,
+}
+
+/// A run that is being driven.
+struct LiveRun {
+    cancel: CancellationToken,
+    answers: mpsc::UnboundedSender<(String, Option<usize>, StepAnswer)>,
+}
+
+impl LocalEngine {
+    /// Creates an engine whose runs end with the process.
+    pub fn new(toolbox: Toolbox) -> LocalEngine {
+        LocalEngine {
+            toolbox,
+            journal: Arc::new(MemoryPlanJournal::new()),
+            context: Context::new(),
+            max_steps: MAX_STEPS,
+            parallel: PARALLEL,
+            accepts_changed_tools: false,
+            live: Arc::default(),
+        }
+    }
+
+    /// The same engine with another toolbox, such as that of another caller. They share their runs.
+    #[must_use]
+    pub fn with_toolbox(&self, toolbox: Toolbox) -> LocalEngine {
+        LocalEngine { toolbox, ..self.clone() }
+    }
+
+    /// Sets the journal of runs.
+    #[must_use]
+    pub fn with_journal(mut self, journal: Arc<dyn PlanJournal>) -> LocalEngine {
+        self.journal = journal;
+        self
+    }
+
+    /// Sets the context of all runs: values for tools that no plan contains.
+    #[must_use]
+    pub fn with_context(mut self, context: Context) -> LocalEngine {
+        self.context = context;
+        self
+    }
+
+    /// Sets the maximum number of steps of a plan.
+    #[must_use]
+    pub fn with_max_steps(mut self, steps: usize) -> LocalEngine {
+        self.max_steps = steps;
+        self
+    }
+
+    /// Sets the maximum number of concurrent calls of a run.
+    #[must_use]
+    pub fn with_parallel(mut self, calls: usize) -> LocalEngine {
+        self.parallel = calls.max(1);
+        self
+    }
+
+    /// Continues runs whose tools have changed since they started.
+    #[must_use]
+    pub fn with_changed_tools(mut self) -> LocalEngine {
+        self.accepts_changed_tools = true;
+        self
+    }
+
+    /// Returns the journal of runs.
+    pub fn journal(&self) -> &Arc<dyn PlanJournal> {
+        &self.journal
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, LiveRun>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn tools(&self, plan: &Plan) -> PlanTools {
+        plan_tools(&self.toolbox, plan.tool_names()).await
+    }
+
+    async fn start_run(&self, new: NewRun) -> Result<Arc<str>, PlanRunError> {
+        let NewRun { plan, inputs, caller } = new;
+        if plan.steps.len() > self.max_steps {
+            let report = check(&plan, &PlanTools::default(), self.max_steps);
+            return Err(PlanRunError::Invalid(report.errors));
+        }
+        let tools = self.tools(&plan).await;
+        let mut errors = check(&plan, &tools, self.max_steps).errors;
+        let inputs = complete_inputs(&plan, inputs, &mut errors);
+        if !errors.is_empty() {
+            return Err(PlanRunError::Invalid(errors));
+        }
+        let record = new_record(plan, Arc::new(inputs), caller, &tools, None)?;
+        self.journal.create(&record, Vec::new()).await?;
+        Ok(record.id)
+    }
+
+    /// Records a new run that repeats another one from a step on, with other arguments for this step if they are
+    /// given. The results of all steps that do not depend on it are those of the other run, which must not be in progress;
+    /// a call of theirs with an unknown outcome is a question in the new run as well. Returns the id of the new run.
+    pub async fn fork(
+        &self,
+        run: &str,
+        step: &str,
+        arguments: Option<Vec<(String, Template)>>,
+        caller: Caller,
+    ) -> Result<Arc<str>, PlanRunError> {
+        let _claim = self.journal.claim(run).await?;
+        let (record, mut entries) = self.journal.load(run).await?;
+        let mut plan = (*record.plan).clone();
+        let at = plan.position(step).ok_or_else(|| {
+            let message = format!("there is no step '{step}'");
+            PlanRunError::Invalid(vec![PlanError::new(PlanErrorKind::Reference, "", message)])
+        })?;
+        if let Some(arguments) = arguments {
+            plan.steps[at].args = arguments;
+        }
+        let tools = self.tools(&plan).await;
+        let errors = check(&plan, &tools, self.max_steps).errors;
+        if !errors.is_empty() {
+            return Err(PlanRunError::Invalid(errors));
+        }
+        let mut repeated = Graph::new(&plan, &tools).dependents(at);
+        repeated.push(at);
+        let repeated: HashSet<String> =
+            repeated.into_iter().map(|at| plan.steps[at].id.clone()).collect();
+        // Questions and answers belong to their run.
+        entries.retain(|entry| {
+            let is_question = matches!(entry.event, EntryEvent::Asked(_) | EntryEvent::Answered(_));
+            !is_question && !repeated.contains(&entry.step)
+        });
+        let RunRecord { id: parent, inputs, .. } = record;
+        let forked = new_record(plan, inputs, caller, &tools, Some(parent))?;
+        self.journal.create(&forked, entries).await?;
+        Ok(forked.id)
+    }
+
+    /// Loads a run, with the tools of its plan.
+    async fn load(&self, run: &str) -> Result<(RunRecord, PlanTools, Replay), PlanRunError> {
+        let (record, entries) = self.journal.load(run).await?;
+        let tools = self.tools(&record.plan).await;
+        let graph = Arc::new(Graph::new(&record.plan, &tools));
+        let replay = Replay::new(&record, entries, graph);
+        Ok((record, tools, replay))
+    }
+
+    /// Checks that the tools of a run are those that it started with.
+    fn check_tools(&self, record: &RunRecord, tools: &PlanTools) -> Result<(), PlanRunError> {
+        let now = digests(&record.plan, tools);
+        let changed = record.digests.iter().filter(|known| !now.contains(known));
+        let changed: Vec<String> = changed.map(|(tool, _)| tool.clone()).collect();
+        if changed.is_empty() || self.accepts_changed_tools {
+            return Ok(());
+        }
+        Err(PlanRunError::ToolsChanged(changed))
+    }
+}
+
+impl Engine for LocalEngine {
+    fn start(&self, run: NewRun) -> EngineFuture<'_, Arc<str>> {
+        Box::pin(self.start_run(run))
+    }
+
+    fn drive<'a>(
+        &'a self,
+        run: &'a str,
+        observer: Option<Observer>,
+    ) -> EngineFuture<'a, RunReport> {
+        Box::pin(drive::drive(self, run, observer))
+    }
+
+    fn answer<'a>(
+        &'a self,
+        run: &'a str,
+        step: &'a str,
+        item: Option<usize>,
+        answer: StepAnswer,
+    ) -> EngineFuture<'a, ()> {
+        Box::pin(async move {
+            // If another process drives the run, a call that was started there may be in progress.
+            let is_live = self.live().contains_key(run);
+            let _claim = if is_live { None } else { Some(self.journal.claim(run).await?) };
+            let (record, _, mut replay) = self.load(run).await?;
+            if record.status.is_final() {
+                return Err(PlanRunError::Ended(record.status.as_str()));
+            }
+            replay.prepare_report(is_live);
+            let mut is_new = false;
+            let place = record.plan.position(step).map(|at| (at, item));
+            while let Some(next) = replay.next() {
+                is_new |= matches!(next, Next::Ask(own, _) if Some(own) == place);
+            }
+            let asked = replay.questions().into_iter().find(|(own, _)| Some(*own) == place);
+            let Some((_, question)) = asked else {
+                return Err(PlanRunError::NoQuestion(step.to_owned()));
+            };
+            let entry = |event| Entry { step: step.to_owned(), item, time_ms: now_ms(), event };
+            if is_new {
+                self.journal.append(run, entry(EntryEvent::Asked(question.clone()))).await?;
+            }
+            self.journal.append(run, entry(EntryEvent::Answered(answer.clone()))).await?;
+            if let Some(live) = self.live().get(run) {
+                // A drive that has just ended reads the answer from the journal next time.
+                drop(live.answers.send((step.to_owned(), item, answer)));
+            }
+            Ok(())
+        })
+    }
+
+    fn cancel<'a>(&'a self, run: &'a str) -> EngineFuture<'a, ()> {
+        Box::pin(async move {
+            if let Some(live) = self.live().get(run) {
+                live.cancel.cancel();
+                return Ok(());
+            }
+            let (record, _) = self.journal.load(run).await?;
+            if record.status.is_final() {
+                return Err(PlanRunError::Ended(record.status.as_str()));
+            }
+            let _claim = self.journal.claim(run).await?;
+            Ok(self.journal.set_status(run, RunStatus::Cancelled, Some(now_ms())).await?)
+        })
+    }
+
+    fn report<'a>(&'a self, run: &'a str) -> EngineFuture<'a, RunReport> {
+        Box::pin(async move {
+            let (record, _, mut replay) = self.load(run).await?;
+            replay.prepare_report(self.live().contains_key(run));
+            // Recorded results are applied; what comes next is not made.
+            while replay.next().is_some() {}
+            Ok(RunReport::new(record, &replay, None))
+        })
+    }
+}
+
+/// Creates the record of a run that starts now.
+fn new_record(
+    plan: Plan,
+    inputs: Arc<Json>,
+    caller: Caller,
+    tools: &PlanTools,
+    parent: Option<Arc<str>>,
+) -> Result<RunRecord, PlanRunError> {
+    Ok(RunRecord {
+        id: random_id()?,
+        caller,
+        digests: digests(&plan, tools),
+        plan: Arc::new(plan),
+        inputs,
+        status: RunStatus::Running,
+        created_ms: now_ms(),
+        ended_ms: None,
+        parent,
+    })
+}
+
+/// Checks inputs and adds the defaults of absent ones.
+fn complete_inputs(plan: &Plan, inputs: Json, errors: &mut Vec<PlanError>) -> Json {
+    let mut fail = |path: String, message: String| {
+        errors.push(PlanError::new(PlanErrorKind::Argument, path, message));
+    };
+    let Json::Object(mut inputs) = inputs else {
+        fail("/inputs".to_owned(), "the inputs are not an object".to_owned());
+        return Json::Null;
+    };
+    let Some(schema) = &plan.inputs else {
+        if !inputs.is_empty() {
+            fail("/inputs".to_owned(), "the plan has no inputs, and some are given".to_owned());
+        }
+        return Object::new().into();
+    };
+    let tool = Tool::function("inputs", schema.clone());
+    // The parser of the plan has compiled the schema before.
+    if let Ok(parameters) = Parameters::compile(&tool, &[]) {
+        parameters.complete(&mut inputs, &[]);
+        for violation in parameters.check().violations(&inputs.clone().into()) {
+            fail(format!("/inputs{}", violation.path), violation.message);
+        }
+    }
+    inputs.into()
+}
+
+/// Returns the digest of each tool of a plan, in the order of the plan.
+fn digests(plan: &Plan, tools: &PlanTools) -> Vec<(String, String)> {
+    let mut digests: Vec<(String, String)> = Vec::new();
+    for name in plan.tool_names() {
+        let digest = tools.get(name).and_then(|tool| tool.digest.clone());
+        let is_known = digests.iter().any(|(known, _)| known == name);
+        digests.extend(digest.filter(|_| !is_known).map(|digest| (name.to_owned(), digest)));
+    }
+    digests
+}
+
+fn random_id() -> Result<Arc<str>, PlanRunError> {
+    let mut bytes = [0; 16];
+    let random = getrandom::fill(&mut bytes);
+    random.map_err(|error| PlanRunError::NoRandomness(error.to_string()))?;
+    Ok(format!("plan_{:032x}", u128::from_be_bytes(bytes)).into())
+}
+
+/// Returns the time in milliseconds since 1970.
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl From<PlanJournalError> for crate::call::journal::JournalError {
+    fn from(error: PlanJournalError) -> crate::call::journal::JournalError {
+        crate::call::journal::JournalError(error.to_string())
+    }
+}

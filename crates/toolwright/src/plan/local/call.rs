@@ -1,0 +1,219 @@
+//! One call of a run: arguments by handle, attempts, the complete output, the record.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use toolwright_core::json::Object;
+use toolwright_core::part::MediaSource;
+use toolwright_core::plan::{PlannedCall, Step, StepError};
+use toolwright_core::{Arguments, Call, Json, object};
+
+use super::intent::{call_id, call_key};
+use super::now_ms;
+use crate::call::{Approval, CallResult, CallStatus};
+use crate::error::{CallError, CallErrorKind};
+use crate::handle::{Handle, StoredValue};
+use crate::output::OutputPiece;
+use crate::plan::event::PlanEventKind;
+use crate::plan::journal::{
+    Entry, EntryEvent, PlanJournal, PlanJournalError, Question, StepAnswer,
+};
+use crate::session::Session;
+use crate::settings::Retry;
+use crate::toolbox::{StepTool, Toolbox};
+
+/// What the calls of a run share.
+pub(super) struct CallScope {
+    pub(super) toolbox: Toolbox,
+    pub(super) session: Session,
+    pub(super) journal: Arc<dyn PlanJournal>,
+    pub(super) emit: Box<dyn Fn(PlanEventKind) + Send + Sync>,
+    /// Number of attempts of the run
+    pub(super) calls: AtomicU64,
+    pub(super) max_calls: u64,
+}
+
+impl CallScope {
+    /// Whether another attempt is within the limit.
+    pub(super) fn may_call(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) < self.max_calls
+    }
+
+    /// Counts an attempt.
+    pub(super) fn count_call(&self) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// How a call ended.
+pub(super) enum CallEnd {
+    /// It has a result, which is recorded
+    Done { result: Result<Json, StepError>, ended_ms: u64, attempts: u32 },
+    /// It waits for a person
+    Waiting(Box<Approval>),
+    /// The run was cancelled
+    Cancelled,
+    /// The journal failed
+    Unrecorded(PlanJournalError),
+}
+
+/// Makes a call until it succeeds, may not be repeated, or has no retries left, and records the result.
+pub(super) async fn make(
+    scope: &CallScope,
+    step: &Step,
+    tool: &StepTool,
+    call: &PlannedCall,
+    answered: Option<(Question, StepAnswer)>,
+    started_ms: u64,
+) -> CallEnd {
+    let id = call_id(&step.id, call.item);
+    let answered = match answered {
+        Some((Question::Approval(approval), answer)) => {
+            answer.to_answer().map(|answer| (approval, answer))
+        }
+        Some((Question::Uncertain, StepAnswer::Reject(reason))) => {
+            let reason = if reason.is_empty() { "a person rejected it".to_owned() } else { reason };
+            let error = StepError::new(CallErrorKind::Rejected.as_str(), reason);
+            return record(scope, step, call, Err(error), started_ms, 0).await;
+        }
+        _ => None,
+    };
+    let key = call_key(&scope.session.caller.tenant, &scope.session.run, &id);
+    let arguments = match by_handle(scope, call).await {
+        Ok(arguments) => Arguments::from_json(&arguments.into()),
+        Err(error) => return record(scope, step, call, Err(error), started_ms, 0).await,
+    };
+    let written = Call::new(id, step.tool.as_str(), arguments);
+    let retries = step.retry.map_or(0, |retry| retry.max);
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        if attempts > 1 {
+            scope.count_call();
+        }
+        let (step_id, item) = (step.id.clone(), call.item);
+        (scope.emit)(PlanEventKind::CallStarted { step: step_id, item, attempt: attempts });
+        let answered = answered.as_ref().map(|(approval, answer)| (&**approval, answer));
+        let status = scope.toolbox.call_step(&scope.session, tool, &written, &key, answered).await;
+        let result = match status {
+            CallStatus::Waiting(approval) => {
+                scope.calls.fetch_sub(1, Ordering::Relaxed);
+                return CallEnd::Waiting(Box::new(approval));
+            }
+            CallStatus::Done(result) => result,
+        };
+        let Some(error) = &result.error else {
+            let output = output(&result);
+            return record(scope, step, call, output, started_ms, attempts).await;
+        };
+        if error.kind == CallErrorKind::Cancelled && scope.session.cancel.is_cancelled() {
+            return CallEnd::Cancelled;
+        }
+        if error.kind == CallErrorKind::Unrecorded {
+            // Nothing was done, so this is no result of the call: the run can be continued later.
+            return CallEnd::Unrecorded(PlanJournalError::Failed(error.text.clone()));
+        }
+        if attempts > retries || !scope.may_call() || !may_repeat(error, tool.may_repeat()) {
+            let error = StepError::new(error.error_type(), error.text.as_str());
+            return record(scope, step, call, Err(error), started_ms, attempts).await;
+        }
+        let retry = step.retry.and_then(|retry| retry.backoff_ms);
+        let mut pause = Retry::new(retries);
+        if let Some(backoff_ms) = retry {
+            pause.backoff = Duration::from_millis(backoff_ms);
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause.wait(attempts)) => {}
+            () = scope.session.cancel.cancelled() => return CallEnd::Cancelled,
+        }
+    }
+}
+
+/// Whether a failed call may be repeated: it had no effect, or it may have its effect again.
+fn may_repeat(error: &CallError, is_idempotent: bool) -> bool {
+    use CallErrorKind::{Busy, Failed, Panicked, TimedOut, Unavailable};
+    error.retryable
+        || is_idempotent && matches!(error.kind, Busy | Failed | Panicked | TimedOut | Unavailable)
+}
+
+async fn record(
+    scope: &CallScope,
+    step: &Step,
+    call: &PlannedCall,
+    result: Result<Json, StepError>,
+    started_ms: u64,
+    attempts: u32,
+) -> CallEnd {
+    let event = match &result {
+        Ok(output) => EntryEvent::Succeeded { output: output.clone(), started_ms, attempts },
+        Err(error) => EntryEvent::Failed { error: error.clone(), started_ms, attempts },
+    };
+    let ended_ms = now_ms();
+    let entry = Entry { step: step.id.clone(), item: call.item, time_ms: ended_ms, event };
+    if let Err(error) = scope.journal.append(&scope.session.run, entry).await {
+        return CallEnd::Unrecorded(error);
+    }
+    (scope.emit)(PlanEventKind::CallEnded {
+        step: step.id.clone(),
+        item: call.item,
+        duration_ms: ended_ms.saturating_sub(started_ms),
+        error: result.as_ref().err().cloned(),
+    });
+    CallEnd::Done { result, ended_ms, attempts }
+}
+
+/// Puts values behind handles where the plan says so.
+async fn by_handle(scope: &CallScope, call: &PlannedCall) -> Result<Object, StepError> {
+    let mut arguments = Json::Object(call.arguments.clone());
+    let Some(store) = scope.toolbox.handles().filter(|_| !call.as_handle.is_empty()) else {
+        return Ok(call.arguments.clone());
+    };
+    let owner = scope.session.owner();
+    for path in &call.as_handle {
+        let Some(value) = arguments.pointer_mut(path) else { continue };
+        let stored = StoredValue::json(std::mem::take(value));
+        let id = store.put(&owner, stored).await.map_err(|error| {
+            StepError::new(
+                "not_stored",
+                format!("the value at '{path}' could not be stored: {error}"),
+            )
+        })?;
+        *value = Json::from(Handle { id, pointer: String::new() }.to_string());
+    }
+    match arguments {
+        Json::Object(arguments) => Ok(arguments),
+        _ => Ok(Object::new()),
+    }
+}
+
+/// Returns the complete output as JSON. Media and bytes become `{media_type, data}`, with base64.
+fn output(result: &CallResult) -> Result<Json, StepError> {
+    let unavailable = || {
+        let message = "the call succeeded earlier, and its output is no longer available";
+        StepError::new("output_unavailable", message)
+    };
+    let pieces = result.output().ok_or_else(unavailable)?;
+    let mut values = pieces.into_iter().map(piece).collect::<Vec<Json>>();
+    Ok(if values.len() == 1 { values.remove(0) } else { Json::Array(values) })
+}
+
+fn piece(piece: OutputPiece<'_>) -> Json {
+    match piece {
+        OutputPiece::Bytes(blob) => {
+            object! {"media_type": blob.mime.as_str(), "data": STANDARD.encode(&blob.bytes)}.into()
+        }
+        OutputPiece::Media(media) => {
+            let mut out = object! {"media_type": media.mime.as_deref()};
+            match &media.source {
+                MediaSource::Base64(data) => out.insert("data", data.as_str()),
+                MediaSource::Url(url) => out.insert("url", url.as_str()),
+                _ => {}
+            }
+            out.into()
+        }
+        other => other.to_value().map(std::borrow::Cow::into_owned).unwrap_or_default(),
+    }
+}

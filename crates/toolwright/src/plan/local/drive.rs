@@ -1,0 +1,407 @@
+//! The loop of a run: as many calls at once as the graph and the limits allow.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use toolwright_core::Json;
+use toolwright_core::plan::{Plan, PlanLimits, StepError, StepResult, StepState};
+
+use super::call::{self, CallEnd, CallScope};
+use super::intent::IntentJournal;
+use super::{LiveRun, LocalEngine, now_ms};
+use crate::call::journal::SharedJournal;
+use crate::handle;
+use crate::output::Content;
+use crate::plan::engine::PlanRunError;
+use crate::plan::event::{Observer, PlanEvent, PlanEventKind};
+use crate::plan::journal::{
+    Entry, EntryEvent, PlanJournalError, Question, RunRecord, RunStatus, StepAnswer,
+};
+use crate::plan::replay::{Next, Place, Replay};
+use crate::plan::report::RunReport;
+use crate::session::Session;
+use crate::settings::Effect;
+use crate::toolbox::StepTool;
+
+/// Makes the calls of a run until it ends or waits for a person.
+pub(super) async fn drive(
+    engine: &LocalEngine,
+    run: &str,
+    observer: Option<Observer>,
+) -> Result<RunReport, PlanRunError> {
+    loop {
+        let (report, mut answered) = drive_once(engine, run, observer.clone()).await?;
+        // An answer may have come after the last look, and nobody else continues the run.
+        if report.status() != RunStatus::Waiting || answered.try_recv().is_err() {
+            return Ok(report);
+        }
+    }
+}
+
+type Answers = mpsc::UnboundedReceiver<(String, Option<usize>, StepAnswer)>;
+
+async fn drive_once(
+    engine: &LocalEngine,
+    run: &str,
+    observer: Option<Observer>,
+) -> Result<(RunReport, Answers), PlanRunError> {
+    let claim = engine.journal.claim(run).await?;
+    let (answers, answered) = mpsc::unbounded_channel();
+    let cancel = CancellationToken::new();
+    // An answer that comes after the journal is read goes to the live run.
+    let live = LiveRun { cancel: cancel.clone(), answers };
+    engine.live().insert(run.into(), live);
+    let guard = LiveGuard { engine, run, is_closed: Arc::default() };
+    let (record, tools, replay) = engine.load(run).await?;
+    if record.status.is_final() {
+        return Err(PlanRunError::Ended(record.status.as_str()));
+    }
+    engine.check_tools(&record, &tools)?;
+    let tools = step_tools(engine, &record.plan).await?;
+    let is_closed = Arc::clone(&guard.is_closed);
+    let mut scope = scope(engine, &record, &tools, cancel, observer, is_closed);
+    scope.calls = AtomicU64::new(replay.calls);
+    restore_slots(&scope, &tools, &replay).await;
+    let mut driver = Driver {
+        engine,
+        plan: Arc::clone(&record.plan),
+        positions: record
+            .plan
+            .steps
+            .iter()
+            .enumerate()
+            .map(|(at, step)| (step.id.clone(), at))
+            .collect(),
+        replay,
+        tools,
+        scope,
+        answered,
+        error: None,
+        unrecorded: None,
+    };
+    driver.run().await;
+    let concluded = driver.conclude(record).await;
+    drop(guard);
+    drop(claim);
+    concluded
+}
+
+/// Ends the life of a run when its drive ends or is dropped, before the claim does.
+struct LiveGuard<'e> {
+    engine: &'e LocalEngine,
+    run: &'e str,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl Drop for LiveGuard<'_> {
+    fn drop(&mut self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.engine.live().remove(self.run);
+    }
+}
+
+/// Returns the tool of each step, with the step's settings.
+async fn step_tools(engine: &LocalEngine, plan: &Plan) -> Result<Vec<StepTool>, PlanRunError> {
+    let mut tools = Vec::with_capacity(plan.steps.len());
+    for step in &plan.steps {
+        let tool = engine.toolbox.step_tool(&step.tool, |settings| {
+            if let Some(timeout_ms) = step.timeout_ms {
+                settings.deadline = Duration::from_millis(timeout_ms);
+            }
+            // The output goes to other steps, so nothing is cut for a model.
+            settings.budget = usize::MAX;
+            settings.effect = match (step.idempotent, settings.effect) {
+                (Some(false), _) => Effect::Once,
+                (Some(true), Effect::Once) => Effect::Keyed,
+                (_, effect) => effect,
+            };
+            if step.retry.is_some() {
+                settings.retry = None;
+            }
+        });
+        tools.push(tool.await.map_err(|error| PlanRunError::Engine(error.text))?);
+    }
+    Ok(tools)
+}
+
+fn scope(
+    engine: &LocalEngine,
+    record: &RunRecord,
+    tools: &[StepTool],
+    cancel: CancellationToken,
+    observer: Option<Observer>,
+    is_closed: Arc<AtomicBool>,
+) -> CallScope {
+    let once = record.plan.steps.iter().zip(tools).filter(|(_, tool)| !tool.may_repeat());
+    let intents = IntentJournal {
+        run: record.id.clone(),
+        tenant: record.caller.tenant.clone(),
+        journal: Arc::clone(&engine.journal),
+        nested: engine.toolbox.journal().clone(),
+        once: once.map(|(step, _)| step.id.clone()).collect(),
+        begun: std::sync::Mutex::default(),
+        is_closed,
+    };
+    let session = Session {
+        cancel,
+        ..Session::new(record.id.clone())
+            .with_caller(record.caller.clone())
+            .with_context(engine.context.clone())
+    };
+    let run = record.id.clone();
+    let emit = move |kind| {
+        if let Some(observer) = &observer {
+            observer(&PlanEvent { run: run.clone(), time_ms: now_ms(), kind });
+        }
+    };
+    CallScope {
+        toolbox: engine.toolbox.clone().with_journal(SharedJournal::new(intents)),
+        session,
+        journal: Arc::clone(&engine.journal),
+        emit: Box::new(emit),
+        calls: AtomicU64::new(0),
+        max_calls: record.plan.limits.calls.unwrap_or(u64::MAX),
+    }
+}
+
+/// A run that is being driven.
+struct Driver<'e> {
+    engine: &'e LocalEngine,
+    plan: Arc<Plan>,
+    positions: HashMap<String, usize>,
+    replay: Replay,
+    tools: Vec<StepTool>,
+    scope: CallScope,
+    answered: Answers,
+    /// Why the run as a whole failed
+    error: Option<StepError>,
+    unrecorded: Option<PlanJournalError>,
+}
+
+impl Driver<'_> {
+    async fn run(&mut self) {
+        let PlanLimits { calls: max_calls, time_ms, parallel } = self.plan.limits;
+        let parallel =
+            parallel.map_or(usize::MAX, |calls| usize::try_from(calls).unwrap_or(usize::MAX));
+        let parallel = parallel.min(self.engine.parallel);
+        let deadline = time_ms.map(|ms| tokio::time::Instant::now() + Duration::from_millis(ms));
+        let plan = Arc::clone(&self.plan);
+        // The calls borrow what they share, so that the loop may change the rest.
+        let (scope, tools) = (&self.scope, &self.tools);
+        let (replay, answered) = (&mut self.replay, &mut self.answered);
+        let mut running = FuturesUnordered::new();
+        // Answers that came while all permits were taken
+        let mut continued: Vec<Next> = Vec::new();
+        loop {
+            while running.len() < parallel
+                && self.unrecorded.is_none()
+                && self.error.is_none()
+                && !scope.session.cancel.is_cancelled()
+            {
+                let Some(next) = continued.pop().or_else(|| replay.next()) else { break };
+                let (call, answer) = match next {
+                    Next::Call(call, answer) => (call, answer),
+                    Next::Ask(place, question) => {
+                        self.unrecorded = ask(scope, &plan, place, question).await.err();
+                        continue;
+                    }
+                    Next::Output(place, output) => {
+                        fill_slot(scope, &tools[place.0], &output).await;
+                        self.unrecorded = give(scope, &plan, replay, place, output).await.err();
+                        continue;
+                    }
+                };
+                if let Some(max) = max_calls.filter(|_| !scope.may_call()) {
+                    let message = format!(
+                        "the run has reached its limit of {max} calls; raise limits.calls of the plan"
+                    );
+                    self.error = Some(StepError::new("limit", message));
+                    break;
+                }
+                scope.count_call();
+                let started_ms = now_ms();
+                replay.start(call.step, started_ms);
+                let (step, tool) = (&plan.steps[call.step], &tools[call.step]);
+                running.push(async move {
+                    let end = call::make(scope, step, tool, &call, answer, started_ms).await;
+                    (call, end)
+                });
+            }
+            announce(scope, &plan, replay);
+            if running.is_empty() {
+                // Recorded answers may have come in the meantime.
+                match answered.try_recv().ok() {
+                    Some(answer) => continued.extend(take(&self.positions, replay, answer)),
+                    None => return,
+                }
+                continue;
+            }
+            tokio::select! {
+                biased;
+                Some((call, end)) = running.next() => {
+                    match end {
+                        CallEnd::Done { result, ended_ms, attempts } => {
+                            replay.end(call.step, ended_ms, attempts);
+                            match result {
+                                Ok(output) => replay.interpreter.succeed(call.step, call.item, output),
+                                Err(error) => replay.fail(call.step, call.item, error),
+                            }
+                        }
+                        // A run that is continued later does not reach an item after one that failed.
+                        CallEnd::Waiting(_) if replay.is_abandoned(call.step, call.item) => {
+                            replay.interpreter.abandon(call.step);
+                        }
+                        CallEnd::Waiting(approval) => {
+                            let place = (call.step, call.item);
+                            let question = Question::Approval(approval);
+                            replay.wait(call, question.clone());
+                            let asked = ask(scope, &plan, place, question).await;
+                            self.unrecorded = self.unrecorded.take().or(asked.err());
+                        }
+                        CallEnd::Cancelled => {}
+                        CallEnd::Unrecorded(error) => self.unrecorded = Some(error),
+                    }
+                }
+                Some(answer) = answered.recv() => {
+                    continued.extend(take(&self.positions, replay, answer));
+                }
+                () = until(deadline), if self.error.is_none() => {
+                    let message = format!(
+                        "the run took longer than {} ms; raise limits.time_ms of the plan",
+                        time_ms.unwrap_or_default()
+                    );
+                    self.error = Some(StepError::new("limit", message));
+                    scope.session.cancel.cancel();
+                }
+            }
+        }
+    }
+
+    /// Records how the run ended, and reports it.
+    async fn conclude(self, mut record: RunRecord) -> Result<(RunReport, Answers), PlanRunError> {
+        if let Some(error) = self.unrecorded {
+            return Err(error.into());
+        }
+        let interpreter = &self.replay.interpreter;
+        record.status = if self.error.is_some() {
+            RunStatus::Failed
+        } else if self.scope.session.cancel.is_cancelled() {
+            RunStatus::Cancelled
+        } else if !interpreter.is_done() {
+            RunStatus::Waiting
+        } else if interpreter.has_failed() {
+            RunStatus::Failed
+        } else {
+            RunStatus::Succeeded
+        };
+        record.ended_ms = record.status.is_final().then(now_ms);
+        self.engine.journal.set_status(&record.id, record.status, record.ended_ms).await?;
+        (self.scope.emit)(PlanEventKind::RunEnded { status: record.status });
+        Ok((RunReport::new(record, &self.replay, self.error), self.answered))
+    }
+}
+
+async fn until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Takes the answer of a person.
+fn take(
+    positions: &HashMap<String, usize>,
+    replay: &mut Replay,
+    (step, item, answer): (String, Option<usize>, StepAnswer),
+) -> Option<Next> {
+    replay.answer((*positions.get(&step)?, item), answer)
+}
+
+/// Asks a person about a call.
+async fn ask(
+    scope: &CallScope,
+    plan: &Plan,
+    (step, item): Place,
+    question: Question,
+) -> Result<(), PlanJournalError> {
+    let step = plan.steps[step].id.clone();
+    let reason = question.reason().to_owned();
+    let event = EntryEvent::Asked(question);
+    let entry = Entry { step: step.clone(), item, time_ms: now_ms(), event };
+    scope.journal.append(&scope.session.run, entry).await?;
+    (scope.emit)(PlanEventKind::Asked { step, item, reason });
+    Ok(())
+}
+
+/// Fills the slots that recorded steps have filled, if their values are lost: they may have ended with the process.
+async fn restore_slots(scope: &CallScope, tools: &[StepTool], replay: &Replay) {
+    let Some(store) = scope.toolbox.handles() else { return };
+    let mut last: HashMap<&str, usize> = HashMap::new();
+    for (step, tool) in tools.iter().enumerate() {
+        if let Some(slot) = tool.slot().filter(|_| replay.recorded_output(step).is_some()) {
+            last.insert(slot, step);
+        }
+    }
+    for (slot, step) in last {
+        if let Some(output) = replay.recorded_output(step)
+            && !handle::has_slot(slot, &scope.session.owner(), store).await
+        {
+            fill_slot(scope, &tools[step], output).await;
+        }
+    }
+}
+
+/// Fills the slot of a tool with an output that it did not return itself.
+async fn fill_slot(scope: &CallScope, tool: &StepTool, output: &Json) {
+    if let (Some(slot), Some(store)) = (tool.slot(), scope.toolbox.handles()) {
+        let content = match output {
+            Json::String(text) => Content::Text(text.clone()),
+            output => Content::Json(output.clone()),
+        };
+        // The call that reads the slot says if it is empty.
+        drop(handle::put_in_slot(slot, vec![content], &scope.session.owner(), store).await);
+    }
+}
+
+/// Records the output that a person gave.
+async fn give(
+    scope: &CallScope,
+    plan: &Plan,
+    replay: &mut Replay,
+    (step, item): Place,
+    output: Json,
+) -> Result<(), PlanJournalError> {
+    let time_ms = now_ms();
+    let event = EntryEvent::Succeeded { output: output.clone(), started_ms: time_ms, attempts: 0 };
+    let entry = Entry { step: plan.steps[step].id.clone(), item, time_ms, event };
+    scope.journal.append(&scope.session.run, entry).await?;
+    replay.start(step, time_ms);
+    replay.end(step, time_ms, 0);
+    replay.interpreter.succeed(step, item, output);
+    Ok(())
+}
+
+/// Tells of the steps that have ended.
+fn announce(scope: &CallScope, plan: &Plan, replay: &mut Replay) {
+    for at in replay.interpreter.take_settled() {
+        let (state, reason) = match replay.interpreter.result(at) {
+            Some(StepResult::Succeeded(_)) => (StepState::Succeeded, None),
+            Some(StepResult::Skipped { reason }) => (StepState::Skipped, Some(reason.clone())),
+            Some(StepResult::Failed { error, .. }) => {
+                (StepState::Failed, Some(error.message.clone()))
+            }
+            Some(StepResult::Blocked { by }) => {
+                let reason = format!("the step '{}' failed", plan.steps[*by].id);
+                (StepState::Blocked, Some(reason))
+            }
+            None => continue,
+        };
+        let step = plan.steps[at].id.clone();
+        (scope.emit)(PlanEventKind::StepEnded { step, state, reason });
+    }
+}

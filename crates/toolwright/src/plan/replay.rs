@@ -1,0 +1,270 @@
+//! A run as its journal tells it: recorded results are applied, the other calls come next.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use toolwright_core::Json;
+use toolwright_core::json::Object;
+use toolwright_core::plan::{
+    Graph, Interpreter, PlannedCall, StepError, StepResult, StepState, StepStatus,
+};
+
+use super::journal::{Entry, EntryEvent, Question, RunRecord, StepAnswer};
+
+/// A step, and the item of its `each`.
+pub(super) type Place = (usize, Option<usize>);
+
+/// A run that is being continued, or only looked at.
+pub(super) struct Replay {
+    pub(super) interpreter: Interpreter,
+    recorded: HashMap<Place, Recorded>,
+    /// Calls that wait for a person
+    waiting: HashMap<Place, (PlannedCall, Question)>,
+    pub(super) statuses: Vec<StepStatus>,
+    started_ms: u64,
+    /// Whether the run is being driven, so that a call that was started is in progress
+    is_live: bool,
+    /// The arguments of steps without `each`, if a report needs them
+    inputs: Option<HashMap<usize, Object>>,
+    /// Number of attempts so far
+    pub(super) calls: u64,
+}
+
+/// What the journal has of a call.
+#[derive(Default)]
+struct Recorded {
+    result: Option<Result<Json, StepError>>,
+    /// Whether it was started and may not be repeated
+    is_uncertain: bool,
+    question: Option<Question>,
+    answer: Option<StepAnswer>,
+}
+
+/// What comes next.
+pub(super) enum Next {
+    /// A call, and the answer of a person about it
+    Call(PlannedCall, Option<(Question, StepAnswer)>),
+    /// A person is asked about a call for the first time
+    Ask(Place, Question),
+    /// A person gave the output of a call
+    Output(Place, Json),
+}
+
+impl Replay {
+    pub(super) fn new(record: &RunRecord, entries: Vec<Entry>, graph: Arc<Graph>) -> Replay {
+        let (plan, inputs) = (Arc::clone(&record.plan), Arc::clone(&record.inputs));
+        let mut replay = Replay {
+            statuses: vec![StepStatus::default(); plan.steps.len()],
+            interpreter: Interpreter::new(plan, graph, inputs),
+            recorded: HashMap::new(),
+            waiting: HashMap::new(),
+            started_ms: record.created_ms,
+            is_live: false,
+            inputs: None,
+            calls: 0,
+        };
+        let positions: HashMap<&str, usize> =
+            record.plan.steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
+        for entry in entries {
+            if let Some(&step) = positions.get(entry.step.as_str()) {
+                replay.read(step, entry);
+            }
+        }
+        replay
+    }
+
+    fn read(&mut self, step: usize, entry: Entry) {
+        let place = (step, entry.item);
+        let mut ended = None;
+        let recorded = self.recorded.entry(place).or_default();
+        match entry.event {
+            EntryEvent::Intent => {
+                recorded.is_uncertain = true;
+                // The answer was about this start of the call.
+                (recorded.question, recorded.answer) = (None, None);
+            }
+            EntryEvent::Withdrawn => recorded.is_uncertain = false,
+            EntryEvent::Succeeded { output, started_ms, attempts } => {
+                recorded.result = Some(Ok(output));
+                ended = Some((started_ms, attempts));
+            }
+            EntryEvent::Failed { error, started_ms, attempts } => {
+                recorded.result = Some(Err(error));
+                ended = Some((started_ms, attempts));
+            }
+            // An earlier answer was about another question.
+            EntryEvent::Asked(question) => {
+                (recorded.question, recorded.answer) = (Some(question), None);
+            }
+            // Without a question it would be taken for the answer to a later one.
+            EntryEvent::Answered(answer) => {
+                recorded.answer = recorded.question.is_some().then_some(answer);
+            }
+        }
+        if let Some((started_ms, attempts)) = ended {
+            self.start(step, started_ms);
+            self.end(step, entry.time_ms, attempts);
+        }
+    }
+
+    /// Notes that a call of a step has started.
+    pub(super) fn start(&mut self, step: usize, time_ms: u64) {
+        let time = time_ms.saturating_sub(self.started_ms);
+        let status = &mut self.statuses[step];
+        status.state = StepState::Running;
+        status.started_ms = Some(status.started_ms.map_or(time, |known| known.min(time)));
+    }
+
+    /// Notes that a call of a step has ended.
+    pub(super) fn end(&mut self, step: usize, time_ms: u64, attempts: u32) {
+        let time = time_ms.saturating_sub(self.started_ms);
+        self.calls += u64::from(attempts);
+        let status = &mut self.statuses[step];
+        status.attempts += attempts;
+        status.ended_ms = Some(status.ended_ms.map_or(time, |known| known.max(time)));
+    }
+
+    /// Prepares a report: keeps the arguments of calls, and takes a call that was started for one in progress if the run
+    /// is being driven.
+    pub(super) fn prepare_report(&mut self, is_live: bool) {
+        self.inputs = Some(HashMap::new());
+        self.is_live = is_live;
+    }
+
+    /// Returns the arguments of a step, if they are kept.
+    pub(super) fn input(&self, step: usize) -> Option<&Object> {
+        self.inputs.as_ref()?.get(&step)
+    }
+
+    /// Returns what comes next. Recorded results are applied on the way.
+    pub(super) fn next(&mut self) -> Option<Next> {
+        while let Some(call) = self.interpreter.next_call() {
+            let place = (call.step, call.item);
+            if let Some(inputs) = self.inputs.as_mut().filter(|_| call.item.is_none()) {
+                inputs.insert(call.step, call.arguments.clone());
+            }
+            let recorded = self.recorded.remove(&place).unwrap_or_default();
+            match recorded.result {
+                Some(Ok(output)) => {
+                    self.interpreter.succeed(call.step, call.item, output);
+                    continue;
+                }
+                Some(Err(error)) => {
+                    self.fail(call.step, call.item, error);
+                    continue;
+                }
+                None => {}
+            }
+            let is_new = recorded.question.is_none();
+            if is_new && recorded.is_uncertain && self.is_live {
+                self.statuses[call.step].state = StepState::Running;
+                continue;
+            }
+            let question =
+                recorded.question.or(recorded.is_uncertain.then_some(Question::Uncertain));
+            match (question, recorded.answer) {
+                (None, _) => return Some(Next::Call(call, None)),
+                (Some(question), Some(answer)) => return Some(answered(call, question, answer)),
+                (Some(question), None) => {
+                    self.wait(call, question.clone());
+                    if is_new {
+                        return Some(Next::Ask(place, question));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Applies the failure of a call. Nothing is asked about items after one that lets the step fail: a run that is
+    /// continued later does not reach them either.
+    pub(super) fn fail(&mut self, step: usize, item: Option<usize>, error: StepError) {
+        self.interpreter.fail(step, item, error);
+        let Some(failed) = self.interpreter.failed_item(step) else { return };
+        let mut abandoned = 0;
+        self.waiting.retain(|(own, item), _| {
+            let is_later = *own == step && item.is_some_and(|item| item > failed);
+            abandoned += usize::from(is_later);
+            !is_later
+        });
+        for _ in 0..abandoned {
+            self.interpreter.abandon(step);
+        }
+    }
+
+    /// Whether an earlier item lets the step of an item fail.
+    pub(super) fn is_abandoned(&self, step: usize, item: Option<usize>) -> bool {
+        let failed = self.interpreter.failed_item(step);
+        failed.is_some_and(|failed| item.is_some_and(|item| item > failed))
+    }
+
+    /// Returns the recorded output of a step, or of the last item that has one.
+    pub(super) fn recorded_output(&self, step: usize) -> Option<&Json> {
+        let places = self.recorded.iter().filter(|((own, _), _)| *own == step);
+        let outputs = places.filter_map(|((_, item), recorded)| {
+            Some((item, recorded.result.as_ref()?.as_ref().ok()?))
+        });
+        outputs.max_by_key(|(item, _)| **item).map(|(_, output)| output)
+    }
+
+    /// Lets a call wait for a person.
+    pub(super) fn wait(&mut self, call: PlannedCall, question: Question) {
+        self.statuses[call.step].state = StepState::Waiting;
+        self.waiting.insert((call.step, call.item), (call, question));
+    }
+
+    /// Continues with a call that a person has answered; none if it does not wait.
+    pub(super) fn answer(&mut self, place: Place, answer: StepAnswer) -> Option<Next> {
+        let (call, question) = self.waiting.remove(&place)?;
+        Some(answered(call, question, answer))
+    }
+
+    /// Returns the calls that wait for a person, in order.
+    pub(super) fn questions(&self) -> Vec<(Place, &Question)> {
+        let mut questions: Vec<_> =
+            self.waiting.iter().map(|(place, (_, question))| (*place, question)).collect();
+        questions.sort_by_key(|(place, _)| *place);
+        questions
+    }
+
+    /// Returns the state of each step.
+    pub(super) fn statuses(&self) -> Vec<StepStatus> {
+        let mut statuses = self.statuses.clone();
+        let waiting: Vec<usize> = self.waiting.keys().map(|(step, _)| *step).collect();
+        for (step, status) in statuses.iter_mut().enumerate() {
+            status.items = self
+                .interpreter
+                .items(step)
+                .map(|(done, total)| (done as u64, total as u64))
+                .or_else(|| self.all_items(step));
+            status.state = match self.interpreter.result(step) {
+                Some(StepResult::Succeeded(_)) => StepState::Succeeded,
+                Some(StepResult::Skipped { .. }) => StepState::Skipped,
+                Some(StepResult::Failed { .. }) => StepState::Failed,
+                Some(StepResult::Blocked { .. }) => StepState::Blocked,
+                None if waiting.contains(&step) => StepState::Waiting,
+                None => status.state,
+            };
+        }
+        statuses
+    }
+
+    /// The items of a step that has ended.
+    fn all_items(&self, step: usize) -> Option<(u64, u64)> {
+        self.interpreter.plan().steps[step].each.as_ref()?;
+        match self.interpreter.result(step)? {
+            StepResult::Succeeded(output) => {
+                let count = output.as_array().unwrap_or_default().len() as u64;
+                Some((count, count))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn answered(call: PlannedCall, question: Question, answer: StepAnswer) -> Next {
+    match answer {
+        StepAnswer::Output(output) => Next::Output((call.step, call.item), output),
+        answer => Next::Call(call, Some((question, answer))),
+    }
+}

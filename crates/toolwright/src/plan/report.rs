@@ -1,0 +1,173 @@
+//! The report of a run: its state, its outputs, its steps, and what it waits for.
+
+use toolwright_core::Json;
+use toolwright_core::json::Object;
+use toolwright_core::object;
+use toolwright_core::plan::{StepError, StepResult, StepStatus};
+
+use super::journal::{Question, RunRecord, RunStatus};
+use super::replay::Replay;
+use crate::redact::redact;
+
+/// Maximum number of bytes of a preview.
+const PREVIEW_BYTES: usize = 500;
+
+/// The report of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunReport {
+    /// The run
+    pub run: RunRecord,
+    /// The outputs of the plan; what has no value yet is null
+    pub outputs: Object,
+    /// The steps, in the order of the plan
+    pub steps: Vec<StepReport>,
+    /// The calls that wait for a person
+    pub questions: Vec<StepQuestion>,
+    /// Why the run as a whole failed, if no step did
+    pub error: Option<StepError>,
+}
+
+/// The report of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StepReport {
+    /// The id
+    pub id: String,
+    /// The name of the tool
+    pub tool: String,
+    /// The state, with times and counts
+    pub status: StepStatus,
+    /// Why it failed, was skipped or did not run
+    pub reason: Option<String>,
+    /// The kind of error, if it failed
+    pub error_kind: Option<String>,
+    /// The steps that did not run because it failed
+    pub blocks: Vec<String>,
+    /// Its arguments, with the values of references, in a report on request: absent with `each`, while the step waits for
+    /// other steps, and at the end of a drive
+    pub input: Option<Json>,
+    /// Its output
+    pub output: Option<Json>,
+}
+
+/// A call that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StepQuestion {
+    /// The id of the step
+    pub step: String,
+    /// The item of its `each`
+    pub item: Option<usize>,
+    /// The question
+    pub question: Question,
+}
+
+impl RunReport {
+    pub(super) fn new(run: RunRecord, replay: &Replay, error: Option<StepError>) -> RunReport {
+        let interpreter = &replay.interpreter;
+        let plan = interpreter.plan();
+        let id = |step: usize| plan.steps[step].id.clone();
+        let mut steps: Vec<StepReport> = Vec::with_capacity(plan.steps.len());
+        for ((at, step), status) in plan.steps.iter().enumerate().zip(replay.statuses()) {
+            let mut report = StepReport {
+                id: step.id.clone(),
+                tool: step.tool.clone(),
+                status,
+                reason: None,
+                error_kind: None,
+                blocks: Vec::new(),
+                input: replay.input(at).cloned().map(Json::Object),
+                output: None,
+            };
+            match interpreter.result(at) {
+                Some(StepResult::Succeeded(output)) => report.output = Some((**output).clone()),
+                Some(StepResult::Skipped { reason }) => report.reason = Some(reason.clone()),
+                Some(StepResult::Failed { error, .. }) => {
+                    report.reason = Some(error.message.clone());
+                    report.error_kind = Some(error.kind.clone());
+                }
+                Some(StepResult::Blocked { by }) => {
+                    report.reason = Some(format!("the step '{}' failed", id(*by)));
+                    steps[*by].blocks.push(step.id.clone());
+                }
+                None => {}
+            }
+            steps.push(report);
+        }
+        let questions = replay.questions().into_iter().map(|((step, item), question)| {
+            StepQuestion { step: id(step), item, question: question.clone() }
+        });
+        RunReport {
+            run,
+            outputs: interpreter.outputs(),
+            questions: questions.collect(),
+            steps,
+            error,
+        }
+    }
+
+    /// Returns the state of the run.
+    pub fn status(&self) -> RunStatus {
+        self.run.status
+    }
+
+    /// Returns the JSON form, without the plan and the outputs of the steps.
+    pub fn to_json(&self) -> Object {
+        let mut out = object! {"run": &*self.run.id, "status": self.run.status.as_str()};
+        out.insert_some("name", self.run.plan.name.as_deref());
+        out.insert("created_ms", self.run.created_ms);
+        out.insert_some("ended_ms", self.run.ended_ms);
+        out.insert_some("parent", self.run.parent.as_deref());
+        out.insert("outputs", self.outputs.clone());
+        out.insert_some("error", self.error.as_ref().map(StepError::to_json));
+        out.insert("steps", self.steps.iter().map(StepReport::to_json).collect::<Vec<Object>>());
+        let questions: Vec<Object> = self.questions.iter().map(StepQuestion::to_json).collect();
+        out.insert("questions", questions);
+        out
+    }
+}
+
+impl StepReport {
+    /// Returns the JSON form. Input and output are previews: texts of limited length, without secrets.
+    pub fn to_json(&self) -> Object {
+        let mut out = object! {"id": self.id.as_str(), "tool": self.tool.as_str()};
+        out.merge(&self.status.to_json());
+        out.insert_some("reason", self.reason.as_deref());
+        out.insert_some("error_kind", self.error_kind.as_deref());
+        if !self.blocks.is_empty() {
+            out.insert("blocks", self.blocks.iter().map(String::as_str).collect::<Vec<&str>>());
+        }
+        out.insert_some("input_preview", self.input.as_ref().map(preview));
+        out.insert_some("output_preview", self.output.as_ref().map(preview));
+        out
+    }
+}
+
+/// Returns the beginning of a value as JSON, without secrets.
+fn preview(value: &Json) -> String {
+    let text = redact(value, &Json::Bool(true)).compact();
+    if text.len() <= PREVIEW_BYTES {
+        return text;
+    }
+    format!("{}…", &text[..text.floor_char_boundary(PREVIEW_BYTES)])
+}
+
+impl StepQuestion {
+    /// Returns the JSON form.
+    pub fn to_json(&self) -> Object {
+        let kind = match &self.question {
+            Question::Approval(_) => "approval",
+            Question::Uncertain => "uncertain",
+        };
+        let mut out = object! {"step": self.step.as_str()};
+        out.insert_some("item", self.item);
+        out.insert("kind", kind);
+        out.insert("reason", self.question.reason());
+        if let Question::Approval(approval) = &self.question {
+            out.insert("tool", approval.call.name.as_str());
+            out.insert("arguments", approval.arguments.clone());
+        }
+        out
+    }
+}

@@ -1,0 +1,47 @@
+//! The tools of a toolbox, as far as checks, order and views of a plan depend on them.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
+use toolwright_core::plan::{PlanTool, PlanTools, Resource, ResourceUse};
+
+use crate::error::CallErrorKind;
+use crate::handler::Handler;
+use crate::settings::Fill;
+use crate::toolbox::Toolbox;
+
+/// Returns the named tools of a toolbox, such as those of [the steps of a
+/// plan](toolwright_core::plan::Plan::tool_names). A tool whose source fails is marked as unavailable, a name
+/// without a tool is left out. The names of all tools are known for suggestions.
+pub async fn plan_tools<'n>(
+    toolbox: &Toolbox,
+    names: impl IntoIterator<Item = &'n str>,
+) -> PlanTools {
+    let names: BTreeSet<&str> = names.into_iter().collect();
+    let resolved = join_all(names.iter().map(|name| toolbox.resolve(name))).await;
+    let unavailable = names.iter().zip(&resolved).filter_map(|(name, resolved)| {
+        let error = resolved.as_ref().err()?;
+        (error.kind != CallErrorKind::UnknownTool).then(|| (*name).to_owned())
+    });
+    PlanTools::new(resolved.iter().flatten().map(plan_tool))
+        .with_unavailable(unavailable)
+        .with_names(toolbox.all_names().iter().map(ToString::to_string))
+}
+
+fn plan_tool(handler: &Handler) -> PlanTool {
+    let settings = handler.settings();
+    let mut tool = PlanTool::new(handler.tool().clone(), settings.hidden.clone());
+    tool.digest = Some(handler.digest().to_string());
+    let slot =
+        |name: &String, writes| ResourceUse { resource: Resource::Slot(name.clone()), writes };
+    tool.uses.extend(settings.slot.as_ref().map(|output| slot(&output.slot, true)));
+    tool.uses.extend(settings.fills.iter().filter_map(|(_, fill)| match fill {
+        Fill::Slot(fill) => Some(slot(&fill.slot, false)),
+        _ => None,
+    }));
+    tool.uses.extend(handler.needs().iter().map(|need| ResourceUse {
+        resource: Resource::Context(need.name().to_owned()),
+        writes: need.is_exclusive(),
+    }));
+    tool
+}

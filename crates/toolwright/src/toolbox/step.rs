@@ -1,0 +1,76 @@
+//! Calls of the steps of a plan: they have settings and an idempotency key of their own.
+
+use std::sync::Arc;
+
+use toolwright_core::Call;
+
+use super::item::Item;
+use super::{Toolbox, pipeline};
+use crate::call::key::CallPosition;
+use crate::call::{Answer, Approval, CallStatus, Completeness, approval};
+use crate::error::CallError;
+use crate::session::Session;
+use crate::settings::{Effect, Settings};
+
+/// A tool with the settings of a step. It shares the cache, the limit and the digest of the tool.
+pub(crate) struct StepTool(Arc<Item>);
+
+impl StepTool {
+    /// Whether a call may be repeated if its outcome is unknown.
+    pub(crate) fn may_repeat(&self) -> bool {
+        self.0.handler.settings().effect != Effect::Once
+    }
+
+    /// Returns the slot that stores the output, if any.
+    pub(crate) fn slot(&self) -> Option<&str> {
+        self.0.handler.settings().slot.as_ref().map(|output| output.slot.as_str())
+    }
+}
+
+impl Toolbox {
+    /// Finds a tool and changes its settings for a step.
+    pub(crate) async fn step_tool(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut Settings),
+    ) -> Result<StepTool, CallError> {
+        let item = self.find(name).await?.ok_or_else(|| self.unknown(name, None))?;
+        let mut settings = item.handler.settings().clone();
+        change(&mut settings);
+        let handler = item.handler.clone().with_settings(settings);
+        Ok(StepTool(Arc::new(Item { handler, ..(*item).clone() })))
+    }
+
+    /// Makes a call of a step, with the answer of a person if it asked for approval before.
+    pub(crate) async fn call_step(
+        &self,
+        session: &Session,
+        tool: &StepTool,
+        call: &Call,
+        key: &Arc<str>,
+        answered: Option<(&Approval, &Answer)>,
+    ) -> CallStatus {
+        let (found, position) = (Ok(Some(tool.0.clone())), CallPosition::default());
+        let completeness = Completeness::Complete;
+        let mut prepared =
+            pipeline::prepare_found(self, session, call, found, position, completeness).await;
+        if let Ok(runnable) = &mut prepared.runnable {
+            runnable.keys.key = key.clone();
+            prepared.state.key = Some(key.clone());
+        }
+        match (answered, &mut prepared.runnable) {
+            (Some((_, Answer::Reject(reason))), _) => {
+                let error = approval::rejected(&call.name, reason);
+                return pipeline::refuse(self, session, prepared.state, error);
+            }
+            (Some((asked, Answer::Approve)), Ok(runnable))
+                if asked.belongs_to(session)
+                    && asked.covers(runnable.item.digest, &runnable.canonical) =>
+            {
+                runnable.ask = None;
+            }
+            _ => {}
+        }
+        pipeline::proceed(self, session, prepared).await
+    }
+}

@@ -1,0 +1,44 @@
+//! Judges MCP on both sides with the official suite, SDKs and servers: `conformance/mcp/suite.py`.
+
+use crate::conformance::{BINARY, sdks};
+use crate::packages::{NodePackages, Venv};
+use crate::run::{Outcome, Program};
+
+const PACKAGES: NodePackages =
+    NodePackages { source: "conformance/mcp", folder: "target/conformance-mcp" };
+
+/// The client that the suite judges.
+const CLIENT: &str = "check_mcp";
+
+/// Builds the gateway and the client, and runs the suite.
+pub(crate) fn run() -> Outcome {
+    Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
+    let features = crate::features::light_of("toolwright");
+    let example = ["--quiet", "-p", "toolwright", "--features", &features, "--example", CLIENT];
+    Program::cargo().with(&["build"]).with(&example).run()?;
+    let current = python_sdk();
+    let sqlite = venv("mcp-sqlite-venv", "sqlite-requirements.txt");
+    current.install()?;
+    sqlite.install()?;
+    let chat = sdks();
+    chat.install()?;
+    PACKAGES.install()?;
+    current
+        .python("conformance/mcp/suite.py")
+        .with(&["--binary", BINARY, "--client", "target/debug/examples/check_mcp"])
+        .with(&["--packages", PACKAGES.folder, "--venv", &current.folder])
+        .with(&["--sqlite-venv", &sqlite.folder, "--chat-venv", &chat.folder])
+        .run_shown()
+}
+
+/// The official SDK for Python, and servers on it.
+pub(crate) fn python_sdk() -> Venv {
+    venv("mcp-venv", "requirements.txt")
+}
+
+fn venv(name: &str, requirements: &str) -> Venv {
+    Venv {
+        folder: format!("target/{name}"),
+        requirements: format!("conformance/mcp/{requirements}"),
+    }
+}

@@ -1,0 +1,27 @@
+//! Sends generated requests to every endpoint of a running gateway: `conformance/schemathesis`.
+
+use crate::conformance::BINARY;
+use crate::packages::Venv;
+use crate::run::{Failure, Outcome, Program};
+
+/// Default duration in seconds.
+const SECONDS: &str = "300";
+
+/// Builds the gateway, and runs schemathesis against it.
+pub(crate) fn run(words: &[&str]) -> Outcome {
+    let seconds = match words {
+        [] => SECONDS,
+        ["--seconds", seconds] => seconds,
+        other => return Err(Failure(format!("unknown options {}", other.join(" ")))),
+    };
+    Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
+    let environment = Venv {
+        folder: "target/schemathesis-venv".into(),
+        requirements: "conformance/schemathesis/requirements.txt".into(),
+    };
+    environment.install()?;
+    environment
+        .python("conformance/schemathesis/run.py")
+        .with(&["--binary", BINARY, "--seconds", seconds])
+        .run_shown()
+}
