@@ -75,10 +75,11 @@ fn one(
         work.lose(Severity::Minor, site, "cache breakpoint dropped", "the target has none here");
     }
     let words = outcome.content.iter().any(|part| !matches!(part.body, Body::Media(_)));
+    let is_error = outcome.is_error();
     let pieces = std::mem::take(&mut outcome.content);
     let mut media = Vec::new();
     for mut piece in pieces {
-        if content(work, &mut piece, words, &mut media) {
+        if content(work, &mut piece, words, is_error, &mut media) {
             outcome.content.push(piece);
         }
     }
@@ -109,7 +110,13 @@ fn one(
 
 /// Fits a part of an outcome: JSON becomes text if required, media are moved or removed; returns
 /// whether it stays.
-fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Part>) -> bool {
+fn content(
+    work: &mut Work<'_>,
+    part: &mut Part,
+    words: bool,
+    is_error: bool,
+    moved: &mut Vec<Part>,
+) -> bool {
     let rule = work.profile.outcome;
     if let Some(mark) = part.cache.take_if(|_| !rule.cache) {
         let site = Site::cache(&part.origin, &mark);
@@ -132,7 +139,8 @@ fn content(work: &mut Work<'_>, part: &mut Part, words: bool, moved: &mut Vec<Pa
         }
         Body::Json(value) => {
             let kept = match rule.json {
-                JsonRule::Any => true,
+                // In Gemini, `"error": null` means success.
+                JsonRule::Any => !is_error || *value != Json::Null,
                 JsonRule::Objects => matches!(value, Json::Object(_)),
                 JsonRule::Text => false,
             };

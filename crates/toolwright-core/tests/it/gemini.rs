@@ -4,13 +4,14 @@ use toolwright_core::dialect::{Dialect, ReplyContext, Target, WireReply, WireReq
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Delta, Event, Head};
+use toolwright_core::fit::fit;
 use toolwright_core::frame::Frame;
 use toolwright_core::json::JsonText;
 use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::request::Format;
 use toolwright_core::{
-    Arguments, Body, ChatCodec, FaultClass, Json, Request, Response, Role, StopReason, Tool,
-    ToolChoice, ToolKind,
+    Arguments, Body, Call, ChatCodec, FaultClass, Json, Message, Outcome, Part, Request, Response,
+    Role, StopReason, Tool, ToolChoice, ToolKind,
 };
 
 use crate::fixtures;
@@ -364,6 +365,29 @@ fn outcomes_are_results_failures_or_whole_objects() {
     let content = &own[0].as_outcome().unwrap().content;
     assert!(matches!(content[1].body, Body::Media(_)));
     assert!(matches!(content[2].body, Body::Opaque(_)));
+}
+
+#[test]
+fn a_failure_of_null_stays_a_failure() {
+    let null = Part::new(Body::Json(Json::Null));
+    let failed = Outcome {
+        call_id: Some("call_1".to_owned()),
+        name: Some("f".to_owned()),
+        content: vec![null],
+        error: Some(true),
+    };
+    let call = Call::new("call_1", "f", Arguments::Json(JsonText::new("{}").unwrap()));
+    let messages = vec![
+        Message::new(Role::User, vec![Part::text("x")]),
+        Message::new(Role::Assistant, vec![Part::call(call)]),
+        Message::tool(failed),
+    ];
+    let profile = codec().profile(&Target { model: Some("m"), version: None });
+    let fitted = fit(Request { messages, ..Request::default() }, Dialect::Gemini, &profile);
+    let wire = codec().encode_request(fitted.request);
+    let response = wire.body.pointer("/contents/2/parts/0/functionResponse/response");
+    assert_eq!(response, Some(&parse(r#"{"error":"null"}"#)));
+    assert!(fitted.losses.iter().any(|loss| loss.what == "JSON becomes text"));
 }
 
 #[test]
