@@ -242,14 +242,16 @@ impl Tools {
         self.toolbox.clone()
     }
 
-    /// Returns the tools that plans may use: all, and the functions of the catalog, by `prefab/function`. Tools of MCP
-    /// servers have to be listed with [`Toolbox::refresh`]. Also returns the source of the functions.
-    pub fn for_plans(&self) -> (Toolbox, Arc<FunctionSource>) {
+    /// Returns the tools that plans of a client may use, or all: those of the toolbox, and the functions of the catalog,
+    /// by `prefab/function` or `prefab@version/function`.
+    pub fn for_plans(&self, client: Option<&Arc<Client>>) -> Toolbox {
         let functions = Arc::clone(&self.functions);
-        let functions = Arc::new(FunctionSource::opened_by(move || open(&functions)));
-        let mut sources = self.mcp.sources();
-        sources.push(functions.clone());
-        (self.all().with_sources(sources), functions)
+        let functions = FunctionSource::opened_by(move || open(&functions));
+        let Some(client) = client else { return self.all().with_unlisted(Arc::new(functions)) };
+        let functions = functions.with_access(self.access(client));
+        let client = Arc::clone(client);
+        let toolbox = self.toolbox.filtered(move |name| client.may_call(name));
+        toolbox.with_unlisted(Arc::new(functions))
     }
 
     /// Returns the tools that a client may use over MCP: all, or those of one MCP server or tool set.

@@ -22,7 +22,7 @@ mod source;
 mod store;
 pub mod tools;
 
-pub use access::{Access, tool_name};
+pub use access::{Access, exact_tool_name, tool_name, without_version};
 pub use compatibility::Compatibility;
 pub use manifest::{
     Example, FileDirection, FileParameter, Function, Manifest, ManifestFault, McpServer, PrefabId,

@@ -196,6 +196,13 @@ impl Handler {
         self
     }
 
+    /// Sets the name by which a source returns exactly this version.
+    #[must_use]
+    pub fn with_exact_name(mut self, name: impl Into<String>) -> Handler {
+        self.settings.exact_name = Some(name.into());
+        self
+    }
+
     /// Sets the deadline of a call.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Handler {

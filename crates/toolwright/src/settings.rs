@@ -159,6 +159,9 @@ pub struct Settings {
     /// The version of the tool's function, if it has one; part of the tool's
     /// [digest](crate::Handler::digest)
     pub version: Option<String>,
+    /// The name by which a source returns exactly this version of the tool, if the tool's own name is that of the latest
+    /// one
+    pub exact_name: Option<String>,
     /// Maximum duration of a call, retries included
     pub deadline: Duration,
     /// Retries, if any
@@ -194,6 +197,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             version: None,
+            exact_name: None,
             deadline: Duration::from_mins(1),
             retry: None,
             cache: None,
@@ -216,6 +220,7 @@ impl fmt::Debug for Settings {
         formatter
             .debug_struct("Settings")
             .field("version", &self.version)
+            .field("exact_name", &self.exact_name)
             .field("deadline", &self.deadline)
             .field("retry", &self.retry)
             .field("cache", &self.cache)

@@ -45,7 +45,9 @@ use concurrency::Limit;
 pub use error::{MissingNeed, ToolboxError};
 pub use item::CompiledTool;
 use item::Item;
-pub use source::{SourceError, SourceFuture, SourceProblem, SourceReport, ToolPage, ToolSource};
+pub use source::{
+    MissingTool, SourceError, SourceFuture, SourceProblem, SourceReport, ToolPage, ToolSource,
+};
 use sources::Sources;
 pub(crate) use step::StepTool;
 
@@ -115,6 +117,8 @@ struct Parts {
     items: Arc<[Arc<Item>]>,
     names: Arc<HashMap<Arc<str>, usize>>,
     sources: Option<Arc<Sources>>,
+    /// The source of tools that nothing else has
+    unlisted: Option<Arc<Sources>>,
     /// The tools of the sources that may be used; all if absent
     allowed: Option<Allowed>,
     policy: Arc<Policy>,
@@ -156,7 +160,8 @@ impl Toolbox {
         let kept = self.parts.items.iter().filter(|item| wanted.contains(&*item.name));
         let items: Arc<[Arc<Item>]> = kept.cloned().collect();
         let names = items.iter().enumerate().map(|(at, item)| (item.name.clone(), at)).collect();
-        let allowed = self.parts.sources.is_some().then(|| {
+        let has_sources = self.parts.sources.is_some() || self.parts.unlisted.is_some();
+        let allowed = has_sources.then(|| {
             let wanted = wanted.iter().filter(|name| self.allows(name));
             Allowed::Names(Arc::new(wanted.map(|name| Arc::from(*name)).collect()))
         });
@@ -452,6 +457,7 @@ impl Default for Parts {
             items: Arc::new([]),
             names: Arc::default(),
             sources: None,
+            unlisted: None,
             allowed: None,
             policy: Arc::default(),
             journal: SharedJournal::new(MemoryJournal::new()),

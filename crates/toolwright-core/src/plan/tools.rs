@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::document::Plan;
 use super::error::{PlanError, PlanErrorKind};
 use crate::args::Parameters;
 use crate::json::Json;
@@ -16,6 +17,8 @@ pub struct PlanTool {
     pub hidden: Vec<String>,
     /// The digest, if the host has one
     pub digest: Option<String>,
+    /// The name of exactly this version, if the tool has versions
+    pub exact_name: Option<String>,
     /// Values that its calls share with calls of other tools
     pub uses: Vec<ResourceUse>,
 }
@@ -71,6 +74,8 @@ pub struct ResourceUse {
 pub struct PlanTools {
     tools: BTreeMap<String, PlanTool>,
     unavailable: Vec<String>,
+    /// Why there is no tool of a name, if that is known
+    missing: BTreeMap<String, String>,
     names: Vec<String>,
 }
 
@@ -97,6 +102,13 @@ impl PlanTools {
         self
     }
 
+    /// Adds the reason why there is no tool of a name.
+    #[must_use]
+    pub fn with_missing(mut self, name: impl Into<String>, reason: impl Into<String>) -> PlanTools {
+        self.missing.insert(name.into(), reason.into());
+        self
+    }
+
     /// Adds names of tools that exist but are not loaded, for suggestions.
     #[must_use]
     pub fn with_names(mut self, names: impl IntoIterator<Item = String>) -> PlanTools {
@@ -109,8 +121,21 @@ impl PlanTools {
         self.tools.get(name)
     }
 
+    /// Names the exact versions of the tools in a plan, so that a later version does not replace them.
+    pub fn pin(&mut self, plan: &mut Plan) {
+        for step in &mut plan.steps {
+            let tool = self.tools.get(&step.tool);
+            let Some((name, tool)) = tool.and_then(|tool| Some((tool.exact_name.clone()?, tool)))
+            else {
+                continue;
+            };
+            self.tools.insert(name.clone(), tool.clone());
+            step.tool = name;
+        }
+    }
+
     /// Returns a tool. The error has the given path: the tool does not exist, or cannot be loaded.
-    pub(super) fn find(&self, name: &str, path: &str) -> Result<&PlanTool, PlanError> {
+    pub fn find(&self, name: &str, path: &str) -> Result<&PlanTool, PlanError> {
         if let Some(tool) = self.get(name) {
             return Ok(tool);
         }
@@ -120,7 +145,8 @@ impl PlanTools {
             );
             return Err(PlanError::new(PlanErrorKind::Unavailable, path, message));
         }
-        let message = format!("there is no tool '{name}'");
+        let reason = self.missing.get(name).map(|reason| format!(": {reason}"));
+        let message = format!("there is no tool '{name}'{}", reason.unwrap_or_default());
         let names = self.tools.keys().chain(&self.names).map(String::as_str);
         Err(PlanError::new(PlanErrorKind::UnknownTool, path, message).suggesting(name, names))
     }

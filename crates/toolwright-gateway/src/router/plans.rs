@@ -1,41 +1,33 @@
 //! `/v1/plans`: checks plans, runs them, and shows, continues, cancels and repeats runs.
 //!
-//! A client sees the runs of its tenant. Others do not exist for it.
+//! A client sees the runs of its tenant. Others do not exist for it. `events` streams what happens in a run, `picture` draws
+//! it.
 
-use std::collections::VecDeque;
-use std::convert::Infallible;
+mod events;
+mod picture;
+
 use std::sync::Arc;
 
-use bytes::Bytes;
-use futures_util::StreamExt;
-use futures_util::stream;
-use http::{HeaderValue, StatusCode, header};
-use http_body::Frame;
-use http_body_util::StreamBody;
-use tokio::sync::broadcast;
+use http::StatusCode;
 use toolwright::Toolbox;
 use toolwright::call::journal::{MemoryJournal, SharedJournal};
+use toolwright::catalog::without_version;
 use toolwright::plan::journal::{PlanJournalError, RunFilter};
 use toolwright::plan::{
-    Engine, Graph, LocalEngine, MAX_STEPS, NewRun, Plan, PlanError, PlanEvent, PlanEventKind,
-    PlanRunError, PlanTools, RunReport, RunStatus, StepAnswer, StepStatus, Template, View, check,
-    draw, plan_tools,
+    Engine, LocalEngine, MAX_STEPS, NewRun, Plan, PlanReport, PlanRunError, PlanTools, RunReport,
+    RunStatus, StepAnswer, Template, View, check, plan_tools,
 };
 use toolwright_core::json::{Object, Path};
 use toolwright_core::{Fault, FaultClass, Json, object, percent};
 
 use crate::gateway::Gateway;
-use crate::http::{HttpRequest, Reply, ReplyBody};
+use crate::http::{HttpRequest, Reply};
 use crate::key::Client;
 use crate::proxy::fault;
 
 /// Default and maximum number of runs on a page.
 const PAGE: usize = 20;
 const MAX_PAGE: usize = 100;
-
-/// Maximum number of steps and edges of a picture, whose cost grows faster than they do.
-const MAX_DRAWN_STEPS: usize = 500;
-const MAX_DRAWN_EDGES: usize = 2000;
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +107,7 @@ impl Asker<'_> {
     async fn toolbox(&self) -> Toolbox {
         let live = self.gateway.live();
         live.tools.listed().await;
-        live.tools.for_mcp(None, self.client).unwrap_or_default()
+        live.tools.for_plans(Some(self.client))
     }
 
     async fn engine(&self) -> Result<LocalEngine, Fault> {
@@ -141,30 +133,26 @@ impl Asker<'_> {
         Asker { client: &client, ..*self }.engine().await
     }
 
-    async fn check(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let body = read(request).await?;
-        let plan = match Plan::parse(&body) {
-            Ok(plan) => plan,
-            Err(errors) => {
-                let errors: Vec<Object> = errors.iter().map(PlanError::to_json).collect();
-                let report =
-                    object! {"valid": false, "errors": errors, "edges": Vec::<Json>::new()};
-                return Ok(fault::document(&report.into()));
-            }
+    /// Finds everything that is wrong with the document of a plan.
+    async fn examine(&self, document: &Json) -> Result<PlanReport, Fault> {
+        let (plan, shape) = Plan::parse_partly(document);
+        let tools = match plan.steps.len() <= MAX_STEPS {
+            true => plan_tools(&self.toolbox().await, plan.tool_names()).await,
+            false => PlanTools::default(),
         };
-        if plan.steps.len() > MAX_STEPS {
-            let report = check(&plan, &PlanTools::default(), MAX_STEPS);
-            return Ok(fault::document(&report.to_json().into()));
-        }
-        let tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
-        Ok(fault::document(&check(&plan, &tools, MAX_STEPS).to_json().into()))
+        aside(move || check(&plan, &tools, MAX_STEPS).with_shape_errors(shape)).await
+    }
+
+    async fn check(&self, request: HttpRequest) -> Result<Reply, Fault> {
+        let report = self.examine(&read(request).await?).await?;
+        Ok(fault::document(&report.to_json().into()))
     }
 
     async fn view(&self, request: HttpRequest) -> Result<Reply, Fault> {
         let body = read(request).await?;
         let plan = Plan::parse(&body).map_err(|errors| refusal(PlanRunError::Invalid(errors)))?;
         let tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
-        let view = View::new(&plan, &tools);
+        let view = aside(move || View::new(&plan, &tools)).await?;
         let view = view.map_err(|errors| refusal(PlanRunError::Invalid(errors)))?;
         Ok(fault::document(&view.to_json().into()))
     }
@@ -176,8 +164,10 @@ impl Asker<'_> {
                 "Send {\"plan\": {…}, \"inputs\": {…}}. GET /v1/plans/schema describes plans.";
             return Err(invalid("plan", message));
         };
-        let plan =
-            Plan::parse(document).map_err(|errors| refusal(PlanRunError::Invalid(errors)))?;
+        let Ok(plan) = Plan::parse(document) else {
+            let errors = self.examine(document).await?.errors;
+            return Err(refusal(PlanRunError::Invalid(errors)));
+        };
         let inputs = body.get("inputs").cloned().unwrap_or_else(|| Object::new().into());
         let is_started = flag(&body, "start")?.unwrap_or(true);
         let engine = self.engine().await?;
@@ -222,9 +212,7 @@ impl Asker<'_> {
     async fn resume(&self, id: &str) -> Result<Reply, Fault> {
         let (_, report) = self.find(id).await?;
         let engine = self.engine_of(&report).await?;
-        if report.status().is_final() {
-            return Err(refusal(PlanRunError::Ended(report.status().as_str())));
-        }
+        engine.check_run(id).await.map_err(refusal)?;
         self.drive(engine, report.run.id.clone(), true, false).await
     }
 
@@ -243,8 +231,8 @@ impl Asker<'_> {
         };
         let answer = StepAnswer::from_json(&body).map_err(|_| invalid("answer", hint))?;
         let asked = report.run.plan.steps.iter().find(|own| own.id == step);
-        let tool = asked.map_or("", |own| own.tool.as_str());
-        if !(self.may_approve && self.client.may_approve(tool)) {
+        let tool = without_version(asked.map_or("", |own| own.tool.as_str()));
+        if !(self.may_approve && self.client.may_approve(&tool)) {
             let message = format!(
                 "The key `{}` may not answer for the tool `{tool}`. Use a key whose `approve` lists it.",
                 self.client.name()
@@ -282,34 +270,6 @@ impl Asker<'_> {
         let caller = self.client.caller();
         let run = engine.fork(id, step, arguments, caller).await.map_err(refusal)?;
         self.drive(engine, run, true, false).await
-    }
-
-    /// Draws the steps of a run by their states, or when each of them ran.
-    async fn picture(&self, id: &str, query: &str) -> Result<Reply, Fault> {
-        let (_, report) = self.find(id).await?;
-        let plan = &report.run.plan;
-        let tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
-        let graph = Graph::new(plan, &tools);
-        let is_large = plan.steps.len() > MAX_DRAWN_STEPS || graph.edges().len() > MAX_DRAWN_EDGES;
-        if is_large && parameter(query, "format").as_deref().is_none_or(|format| format == "svg") {
-            let message = format!(
-                "The plan is too large for a picture: at most {MAX_DRAWN_STEPS} steps and {MAX_DRAWN_EDGES} edges. \
-                 Use format=mermaid or format=timeline."
-            );
-            return Err(invalid("format", &message));
-        }
-        let statuses: Vec<StepStatus> = report.steps.iter().map(|step| step.status).collect();
-        let (text, kind) = match parameter(query, "format").as_deref() {
-            None | Some("svg") => (draw::svg(plan, &graph, &statuses), "image/svg+xml"),
-            Some("timeline") => (draw::timeline(plan, &statuses), "image/svg+xml"),
-            Some("mermaid") => {
-                (draw::mermaid(plan, &graph, &statuses), "text/plain; charset=utf-8")
-            }
-            Some(_) => return Err(invalid("format", "`format` must be svg, timeline or mermaid.")),
-        };
-        let mut reply = Reply::new(ReplyBody::full(text));
-        reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-        Ok(reply)
     }
 
     async fn list(&self, query: &str) -> Result<Reply, Fault> {
@@ -366,23 +326,6 @@ impl Asker<'_> {
         Ok(fault::document(&object! {"run": id, "deleted": true}.into()))
     }
 
-    /// Streams the report of a run, then its events until it ends or waits for a person.
-    async fn events(&self, id: &str) -> Result<Reply, Fault> {
-        // Subscribed before the report is made, so that no event is missed.
-        let watch = self.gateway.plans.watch(id);
-        let (_, report) = self.find(id).await?;
-        let mut first = report.to_json();
-        first.insert("event", "report");
-        let state = EventStream { waiting: VecDeque::from([first]), events: watch };
-        let events = stream::unfold(state, EventStream::next)
-            .map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text))));
-        let mut reply = Reply::new(ReplyBody::stream(StreamBody::new(events)));
-        let headers = reply.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        Ok(reply)
-    }
-
     /// Finds a run of the client's tenant.
     async fn find(&self, id: &str) -> Result<(LocalEngine, RunReport), Fault> {
         let engine = self.engine().await?;
@@ -400,40 +343,6 @@ fn parameter(query: &str, name: &str) -> Option<String> {
     pairs.filter(|(key, _)| *key == name).map(|(_, value)| percent::decode(value)).next()
 }
 
-/// The events of a run, on their way to a client.
-struct EventStream {
-    waiting: VecDeque<Object>,
-    events: Option<broadcast::Receiver<PlanEvent>>,
-}
-
-impl EventStream {
-    async fn next(mut self) -> Option<(String, EventStream)> {
-        if let Some(event) = self.waiting.pop_front() {
-            return Some((frame(&event), self));
-        }
-        let mut events = self.events.take()?;
-        let event = match events.recv().await {
-            Ok(event) => {
-                if !matches!(event.kind, PlanEventKind::RunEnded { .. }) {
-                    self.events = Some(events);
-                }
-                event.to_json()
-            }
-            Err(broadcast::error::RecvError::Lagged(missed)) => {
-                self.events = Some(events);
-                object! {"event": "missed", "count": missed}
-            }
-            Err(broadcast::error::RecvError::Closed) => return None,
-        };
-        Some((frame(&event), self))
-    }
-}
-
-fn frame(event: &Object) -> String {
-    let name = event.get("event").and_then(Json::as_str).unwrap_or("message");
-    format!("event: {name}\ndata: {}\n\n", event.compact())
-}
-
 fn shown(report: &RunReport) -> Reply {
     fault::document(&report.to_json().into())
 }
@@ -442,6 +351,11 @@ async fn read(request: HttpRequest) -> Result<Json, Fault> {
     let body = request.body.read().await?;
     Json::parse_bytes(&body)
         .map_err(|error| Fault::new(FaultClass::Invalid, format!("The body is not JSON: {error}")))
+}
+
+/// Does work that may take long on a thread for it.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| interrupted())
 }
 
 fn flag(body: &Json, name: &str) -> Result<Option<bool>, Fault> {
@@ -463,6 +377,7 @@ fn refusal(error: PlanRunError) -> Fault {
             return Fault::new(FaultClass::NotFound, message);
         }
         PlanRunError::ToolsChanged(_)
+        | PlanRunError::ToolsMissing(_)
         | PlanRunError::Ended(_)
         | PlanRunError::NoQuestion(_)
         | PlanRunError::Journal(PlanJournalError::InProgress(_)) => {

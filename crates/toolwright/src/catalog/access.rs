@@ -1,9 +1,12 @@
 //! What a caller may see and call.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use super::manifest::Visibility;
+use semver::Version;
+
+use super::manifest::{PrefabId, Visibility};
 use super::store::PrefabVersion;
 
 type Filter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
@@ -85,6 +88,32 @@ impl Access {
 /// Returns the name of a function as a tool.
 pub fn tool_name(prefab: &str, function: &str) -> String {
     format!("{prefab}/{function}")
+}
+
+/// Returns the name of one version of a function.
+pub fn exact_tool_name(prefab: &str, version: &Version, function: &str) -> String {
+    format!("{prefab}@{version}/{function}")
+}
+
+/// Returns the name of a function without the version that it may have; other names stay as they are.
+pub fn without_version(name: &str) -> Cow<'_, str> {
+    match split_tool_name(name) {
+        Some((prefab, Some(version), function))
+            if PrefabId::parse(prefab).is_some() && Version::parse(version).is_ok() =>
+        {
+            tool_name(prefab, function).into()
+        }
+        _ => name.into(),
+    }
+}
+
+/// Splits the name of a function into prefab, version and function.
+pub(super) fn split_tool_name(name: &str) -> Option<(&str, Option<&str>, &str)> {
+    let (prefab, function) = name.rsplit_once('/')?;
+    Some(match prefab.split_once('@') {
+        Some((id, version)) => (id, Some(version), function),
+        None => (prefab, None, function),
+    })
 }
 
 impl fmt::Debug for Access {

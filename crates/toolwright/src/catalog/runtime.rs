@@ -18,7 +18,7 @@ use toolwright_core::json::Object;
 use toolwright_core::schema::SchemaError;
 use toolwright_core::{Json, Tool, object};
 
-use super::access::tool_name;
+use super::access::{exact_tool_name, tool_name};
 use super::files::{FileError, Files};
 use super::manifest::{FILES, Function, Manifest, McpServer, Runtime};
 use super::search::Parameters;
@@ -105,6 +105,17 @@ pub(super) fn with_files(value: Json, files: Object) -> Json {
     let mut output = object! {"output": value};
     output.insert(FILES, files);
     output.into()
+}
+
+/// Returns the schema of the output of a function, if its manifest describes the return value.
+fn output_schema(function: &Function) -> Option<Json> {
+    let schema = function.output_schema.clone()?;
+    if function.output_files().next().is_none() {
+        return Some(schema);
+    }
+    let mut properties = object! {"output": schema};
+    properties.insert(FILES, object! {"type": "object"});
+    Some(object! {"type": "object", "properties": properties, "required": vec![FILES]}.into())
 }
 
 /// Separates the return value of a function that returns files from the links to its files.
@@ -249,8 +260,9 @@ impl Runner {
                 return Err(refused(&problem));
             }
         }
-        let tool = Tool::function(name.clone(), function.input_schema.clone())
+        let mut tool = Tool::function(name.clone(), function.input_schema.clone())
             .with_description(function.description.clone());
+        tool.output = output_schema(function);
         let handler = match &manifest.runtime {
             Runtime::Builtin => {
                 let is_ours = seed::is_builtin(manifest.id.as_str(), &function.name);
@@ -320,6 +332,11 @@ impl Runner {
         let manifest = &version.manifest;
         let mut handler = handler
             .with_version(format!("{} {}", manifest.version, version.digest))
+            .with_exact_name(exact_tool_name(
+                manifest.id.as_str(),
+                &manifest.version,
+                &function.name,
+            ))
             .with_effect(function.effect)
             .with_hidden(function.hidden.iter().cloned())
             .with_budget(BUDGET);

@@ -1,13 +1,14 @@
 //! The functions of a catalog as tools of a toolbox.
 
-use super::access::{Access, tool_name};
+use super::access::{Access, split_tool_name, tool_name};
 use super::store::LookupError;
 use super::tools::{CatalogFuture, LocalCatalog};
 use crate::handler::Handler;
-use crate::toolbox::{CompiledTool, SourceError, SourceFuture, ToolPage, ToolSource};
+use crate::toolbox::{CompiledTool, MissingTool, SourceError, SourceFuture, ToolPage, ToolSource};
 
 /// The functions of a catalog, as tools with the names `prefab/function` (see
-/// [`tool_name`](super::tool_name)). A function is that of the latest version.
+/// [`tool_name`](super::tool_name)) for the latest version, and `prefab@version/function` for an exact one. Both are known
+/// to policies and ledgers as `prefab/function`. A version that was withdrawn does not exist.
 ///
 /// None of them is listed, because a catalog may have many: a call, or a plan, names them.
 pub struct FunctionSource {
@@ -29,41 +30,63 @@ impl FunctionSource {
         self
     }
 
-    /// Returns names of functions that are similar to an unknown one.
-    pub async fn similar(&self, name: &str) -> Vec<String> {
-        let Some((prefab, function)) = name.split_once('/') else { return Vec::new() };
-        match self.find(name).await {
-            Ok(Found::Nothing(error @ LookupError::Prefab { .. })) => {
-                let ids = error.suggestions().iter();
-                ids.map(|id| tool_name(id, function)).collect()
-            }
-            Ok(Found::Nothing(error)) => {
-                let names = error.suggestions().iter();
-                names.map(|name| tool_name(prefab, name)).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
     async fn find(&self, name: &str) -> Result<Found, SourceError> {
-        let (prefab, function) = name.split_once('/').unwrap_or((name, ""));
-        let (prefab, function) = (prefab.to_owned(), function.to_owned());
-        let opened = (self.open)().await.map_err(|error| SourceError(error.message))?;
-        let LocalCatalog { catalog, runner } = opened;
+        let Some((prefab, version, function)) = split_tool_name(name) else {
+            return Ok(Found::Nothing(MissingTool::default()));
+        };
+        let (id, exact) = (prefab.to_owned(), version.map(str::to_owned));
+        let name = function.to_owned();
+        let LocalCatalog { catalog, runner } =
+            (self.open)().await.map_err(|error| SourceError(error.message))?;
         let access = self.access.clone();
         let found = tokio::task::spawn_blocking(move || {
-            let version = catalog.version(&access, &prefab, None)?;
-            let function = version.function(&access, &function)?.clone();
+            let version = catalog.version(&access, &id, exact.as_deref())?;
+            let function = version.function(&access, &name)?.clone();
             Ok((version, function))
         });
         match found.await.map_err(|error| SourceError(error.to_string()))? {
-            Ok((version, function)) => {
-                let tool = runner.tool(&version, &function);
+            Ok((version, found)) => {
+                if let Some(reason) = &version.yanked {
+                    let number = &version.manifest.version;
+                    let reason = format!(
+                        "version {number} of the prefab '{prefab}' was withdrawn: {reason}; use another version"
+                    );
+                    let similar = vec![tool_name(prefab, function)];
+                    return Ok(Found::Nothing(MissingTool::new(Some(reason), similar)));
+                }
+                let tool = runner.tool(&version, &found);
                 let tool = tool.map_err(|error| SourceError(error.to_string()))?;
                 Ok(Found::Function(tool))
             }
             Err(LookupError::Unavailable(error)) => Err(SourceError(error.to_string())),
-            Err(error) => Ok(Found::Nothing(error)),
+            Err(error) => Ok(Found::Nothing(explain(&error, prefab, version, function))),
+        }
+    }
+}
+
+/// Explains why a function does not exist, and suggests names of others.
+fn explain(
+    error: &LookupError,
+    prefab: &str,
+    version: Option<&str>,
+    function: &str,
+) -> MissingTool {
+    let at = |version: &str| format!("{prefab}@{version}");
+    let suggested =
+        |full: &dyn Fn(&String) -> String| error.suggestions().iter().map(full).collect();
+    match (error, version) {
+        (LookupError::Prefab { prefab: unknown, .. }, Some(version)) if *unknown == at(version) => {
+            let reason = format!("the prefab '{prefab}' has no version {version}");
+            let similar = suggested(&|other| tool_name(&at(other), function));
+            MissingTool::new(Some(reason), similar)
+        }
+        (LookupError::Prefab { .. }, version) => {
+            let reason = version.map(|_| format!("the catalog has no prefab '{prefab}'"));
+            MissingTool::new(reason, suggested(&|other| tool_name(other, function)))
+        }
+        (_, version) => {
+            let prefab = version.map_or_else(|| prefab.to_owned(), at);
+            MissingTool::new(None, suggested(&|other| tool_name(&prefab, other)))
         }
     }
 }
@@ -71,7 +94,7 @@ impl FunctionSource {
 /// The result of a lookup.
 enum Found {
     Function(CompiledTool),
-    Nothing(LookupError),
+    Nothing(MissingTool),
 }
 
 impl ToolSource for FunctionSource {
@@ -88,13 +111,19 @@ impl ToolSource for FunctionSource {
         name: &'a str,
     ) -> SourceFuture<'a, Result<Option<Handler>, SourceError>> {
         Box::pin(async move {
-            if !name.contains('/') {
-                return Ok(None);
-            }
             Ok(match self.find(name).await? {
                 Found::Function(tool) => Some(tool.handler().clone()),
                 Found::Nothing(_) => None,
             })
+        })
+    }
+
+    fn explain_missing<'a>(&'a self, name: &'a str) -> SourceFuture<'a, MissingTool> {
+        Box::pin(async move {
+            match self.find(name).await {
+                Ok(Found::Nothing(missing)) => missing,
+                _ => MissingTool::default(),
+            }
         })
     }
 }

@@ -51,6 +51,9 @@ pub enum PlanRunError {
         .0.join(", ")
     )]
     ToolsChanged(Vec<String>),
+    /// Tools of the run do not exist any more, or cannot be reached
+    #[error("the run cannot be continued: {}", messages(.0))]
+    ToolsMissing(Vec<PlanError>),
     /// The run has ended
     #[error("the run has ended: it {0}")]
     Ended(&'static str),

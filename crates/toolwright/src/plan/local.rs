@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use toolwright_core::args::Parameters;
-use toolwright_core::json::Object;
+use toolwright_core::json::{Object, pointer};
 use toolwright_core::plan::{
     Graph, MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Template, check,
 };
@@ -121,17 +121,18 @@ impl LocalEngine {
     }
 
     async fn start_run(&self, new: NewRun) -> Result<Arc<str>, PlanRunError> {
-        let NewRun { plan, inputs, caller } = new;
+        let NewRun { mut plan, inputs, caller } = new;
         if plan.steps.len() > self.max_steps {
             let report = check(&plan, &PlanTools::default(), self.max_steps);
             return Err(PlanRunError::Invalid(report.errors));
         }
-        let tools = self.tools(&plan).await;
+        let mut tools = self.tools(&plan).await;
         let mut errors = check(&plan, &tools, self.max_steps).errors;
         let inputs = complete_inputs(&plan, inputs, &mut errors);
         if !errors.is_empty() {
             return Err(PlanRunError::Invalid(errors));
         }
+        tools.pin(&mut plan);
         let record = new_record(plan, Arc::new(inputs), caller, &tools, None)?;
         self.journal.create(&record, Vec::new()).await?;
         Ok(record.id)
@@ -186,8 +187,24 @@ impl LocalEngine {
         Ok((record, tools, replay))
     }
 
-    /// Checks that the tools of a run are those that it started with.
-    fn check_tools(&self, record: &RunRecord, tools: &PlanTools) -> Result<(), PlanRunError> {
+    /// Checks that a run can be continued: it has not ended, and its tools are those that it started with.
+    pub async fn check_run(&self, run: &str) -> Result<(), PlanRunError> {
+        let (record, tools, _) = self.load(run).await?;
+        self.check_record(&record, &tools)
+    }
+
+    fn check_record(&self, record: &RunRecord, tools: &PlanTools) -> Result<(), PlanRunError> {
+        if record.status.is_final() {
+            return Err(PlanRunError::Ended(record.status.as_str()));
+        }
+        let missing = record.plan.steps.iter().filter_map(|step| {
+            let path = format!("/steps/{}/tool", pointer::escape(&step.id));
+            tools.find(&step.tool, &path).err()
+        });
+        let missing: Vec<PlanError> = missing.collect();
+        if !missing.is_empty() {
+            return Err(PlanRunError::ToolsMissing(missing));
+        }
         let now = digests(&record.plan, tools);
         let changed = record.digests.iter().filter(|known| !now.contains(known));
         let changed: Vec<String> = changed.map(|(tool, _)| tool.clone()).collect();

@@ -23,14 +23,30 @@ pub async fn plan_tools<'n>(
         let error = resolved.as_ref().err()?;
         (error.kind != CallErrorKind::UnknownTool).then(|| (*name).to_owned())
     });
-    PlanTools::new(resolved.iter().flatten().map(plan_tool))
+    let found = names.iter().zip(&resolved);
+    let found = found.filter_map(|(name, resolved)| Some(plan_tool(name, resolved.as_ref().ok()?)));
+    let mut tools = PlanTools::new(found)
         .with_unavailable(unavailable)
-        .with_names(toolbox.all_names().iter().map(ToString::to_string))
+        .with_names(toolbox.all_names().iter().map(ToString::to_string));
+    let unknown = names.iter().zip(&resolved).filter(|(_, resolved)| {
+        resolved.as_ref().is_err_and(|error| error.kind == CallErrorKind::UnknownTool)
+    });
+    for (name, _) in unknown {
+        let missing = toolbox.explain_missing(name).await;
+        tools = tools.with_names(missing.similar);
+        if let Some(reason) = missing.reason {
+            tools = tools.with_missing(*name, reason);
+        }
+    }
+    tools
 }
 
-fn plan_tool(handler: &Handler) -> PlanTool {
+/// Returns a tool by the name that a plan has for it.
+fn plan_tool(name: &str, handler: &Handler) -> PlanTool {
     let settings = handler.settings();
     let mut tool = PlanTool::new(handler.tool().clone(), settings.hidden.clone());
+    tool.tool.name = name.to_owned();
+    tool.exact_name.clone_from(&settings.exact_name);
     tool.digest = Some(handler.digest().to_string());
     let slot =
         |name: &String, writes| ResourceUse { resource: Resource::Slot(name.clone()), writes };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolwright_core::Tool;
 
 use super::item::Item;
-use super::source::{SourceReport, ToolSource};
+use super::source::{MissingTool, SourceReport, ToolSource};
 use super::sources::{ListedTool, Sources};
 use super::{Allowed, Toolbox, lookup};
 use crate::error::CallError;
@@ -25,6 +25,14 @@ impl Toolbox {
     ) -> Toolbox {
         let fixed = self.parts.names.keys().cloned().collect();
         self.parts_mut().sources = Some(Arc::new(Sources::new(sources, fixed)));
+        self
+    }
+
+    /// Sets a source that is asked for tools that nothing else has, and whose tools are not listed, such as a catalog.
+    #[must_use]
+    pub fn with_unlisted(mut self, source: Arc<dyn ToolSource>) -> Toolbox {
+        let fixed = self.parts.names.keys().cloned().collect();
+        self.parts_mut().unlisted = Some(Arc::new(Sources::new([source], fixed)));
         self
     }
 
@@ -92,11 +100,27 @@ impl Toolbox {
 
     /// Finds a tool, in a source if necessary.
     pub(crate) async fn find(&self, name: &str) -> Result<Option<Arc<Item>>, CallError> {
-        match (self.item(name), &self.parts.sources) {
-            (Some(item), _) => Ok(Some(item.clone())),
-            (None, Some(sources)) if self.allows(name) => sources.find(name).await,
-            _ => Ok(None),
+        if let Some(item) = self.item(name) {
+            return Ok(Some(item.clone()));
         }
+        let sources = self.parts.sources.as_ref().filter(|_| self.allows(name));
+        for sources in [sources, self.parts.unlisted.as_ref()].into_iter().flatten() {
+            let found = sources.find(name).await?;
+            // A tool may have another name than the one that was asked for.
+            if let Some(item) = found.filter(|item| self.allows(&item.name)) {
+                return Ok(Some(item));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns what the sources know of a tool that the toolbox does not have.
+    pub async fn explain_missing(&self, name: &str) -> MissingTool {
+        let mut missing = MissingTool::default();
+        for sources in [&self.parts.sources, &self.parts.unlisted].into_iter().flatten() {
+            missing.extend(sources.explain_missing(name).await);
+        }
+        missing
     }
 
     /// Whether calls of a tool read or write slots of the conversation.

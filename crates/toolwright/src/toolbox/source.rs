@@ -71,15 +71,47 @@ pub trait ToolSource: Send + Sync + 'static {
 
     /// Returns the handler of a tool, or `None` if the source has no such tool. The handler of a tool that
     /// was not called for a long time is dropped, and resolved again when it is needed.
+    ///
+    /// A tool that the source does not list may have another name than the one that was asked for, such as one without a
+    /// version. Policies and ledgers know the tool by its own name.
     fn resolve<'a>(
         &'a self,
         name: &'a str,
     ) -> SourceFuture<'a, Result<Option<Handler>, SourceError>>;
 
+    /// Explains to who asked for it why there is no tool of this name. By default nothing is known.
+    fn explain_missing<'a>(&'a self, name: &'a str) -> SourceFuture<'a, MissingTool> {
+        let _ = name;
+        Box::pin(async { MissingTool::default() })
+    }
+
     /// Waits until the tools have changed since the last listing. By default they never do. The future may
     /// be dropped and requested again at any time.
     fn changed(&self) -> SourceFuture<'_, ()> {
         Box::pin(std::future::pending())
+    }
+}
+
+/// What a source knows of a tool that it does not have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MissingTool {
+    /// Why there is none, if it is not just unknown
+    pub reason: Option<String>,
+    /// Similar names
+    pub similar: Vec<String>,
+}
+
+impl MissingTool {
+    /// Creates an explanation.
+    pub fn new(reason: Option<String>, similar: Vec<String>) -> MissingTool {
+        MissingTool { reason, similar }
+    }
+
+    /// Adds what another source knows.
+    pub(crate) fn extend(&mut self, other: MissingTool) {
+        self.reason = self.reason.take().or(other.reason);
+        self.similar.extend(other.similar);
     }
 }
 

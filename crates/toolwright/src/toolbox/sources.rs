@@ -17,7 +17,7 @@ use toolwright_core::{Tool, ToolKind};
 
 use super::item::Item;
 use super::lookup;
-use super::source::{SourceError, SourceProblem, SourceReport, ToolSource};
+use super::source::{MissingTool, SourceError, SourceProblem, SourceReport, ToolSource};
 use crate::bounded::BoundedMap;
 use crate::error::{CallError, CallErrorKind};
 use crate::handle;
@@ -274,7 +274,7 @@ impl Sources {
                     return Err(error);
                 }
             };
-            let handler = handler.with_name(name);
+            let handler = if listed.is_some() { handler.with_name(name) } else { handler };
             let item = match earlier.and_then(|earlier| earlier.renewed(&handler)) {
                 Some(item) => Some(Arc::new(item)),
                 None => Sources::compile(slot, handler),
@@ -284,6 +284,18 @@ impl Sources {
             return item.map(Some).ok_or_else(|| unavailable(name));
         }
         Ok(None)
+    }
+
+    /// Returns what the sources know of a tool that none of them has.
+    pub(crate) async fn explain_missing(&self, name: &str) -> MissingTool {
+        let mut missing = MissingTool::default();
+        for slot in &self.slots {
+            let asked = AssertUnwindSafe(async { slot.source.explain_missing(name).await });
+            if let Ok(Ok(own)) = timeout(RESOLVING_DEADLINE, asked.catch_unwind()).await {
+                missing.extend(own);
+            }
+        }
+        missing
     }
 
     fn compile(slot: &Slot, handler: Handler) -> Option<Arc<Item>> {

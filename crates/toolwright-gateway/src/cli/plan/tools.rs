@@ -7,7 +7,6 @@ use std::sync::Arc;
 use clap::Args;
 use toolwright::Toolbox;
 use toolwright::call::Policy;
-use toolwright::catalog::FunctionSource;
 use toolwright::handle::MemoryHandles;
 use toolwright::ledger::MemoryLedger;
 use toolwright::plan::{PlanTool, PlanTools, plan_tools};
@@ -84,30 +83,25 @@ impl PlanToolOptions {
             let message = "--tools has definitions without anything that runs them";
             return Err(Failure::usage(message).with_hint("configure the tools instead"));
         }
-        let (toolbox, _) = self.open().await?;
+        let toolbox = self.open().await?;
         Ok(if is_approved { toolbox.with_policy(Policy::default()) } else { toolbox })
     }
 
-    async fn open(&self) -> Result<(Toolbox, Arc<FunctionSource>), Failure> {
+    async fn open(&self) -> Result<Toolbox, Failure> {
         let config = self.config()?;
         let prefabs = Arc::new(Prefabs::new(config.data.clone(), Arc::clone(&config.catalog)));
         let (ledger, models) = (Arc::new(MemoryLedger::default()), CatalogModels::default());
         let tools = Tools::new(&config, ledger, &prefabs, models, &Tools::default())?;
-        let (toolbox, functions) = tools.for_plans();
+        let toolbox = tools.for_plans(None);
         toolbox.refresh().await;
-        Ok((toolbox.with_handles(Arc::new(MemoryHandles::default())), functions))
+        Ok(toolbox.with_handles(Arc::new(MemoryHandles::default())))
     }
 
     /// Returns the named tools of the configuration.
     async fn configured(&self, names: &BTreeSet<&str>) -> Result<PlanTools, Failure> {
-        let (toolbox, functions) = self.open().await?;
-        let mut found = plan_tools(&toolbox, names.iter().copied()).await;
-        let unknown: Vec<&str> =
-            names.iter().copied().filter(|name| found.get(name).is_none()).collect();
-        for name in &unknown {
-            found = found.with_names(functions.similar(name).await);
-        }
-        if !unknown.is_empty() {
+        let toolbox = self.open().await?;
+        let found = plan_tools(&toolbox, names.iter().copied()).await;
+        if names.iter().any(|name| found.get(name).is_none()) {
             for report in toolbox.source_reports() {
                 for problem in &report.problems {
                     exit::warn(&format!("the source `{}` {problem}", report.source));

@@ -58,10 +58,7 @@ async fn drive_once(
     engine.live().insert(run.into(), live);
     let guard = LiveGuard { engine, run, is_closed: Arc::default() };
     let (record, tools, replay) = engine.load(run).await?;
-    if record.status.is_final() {
-        return Err(PlanRunError::Ended(record.status.as_str()));
-    }
-    engine.check_tools(&record, &tools)?;
+    engine.check_record(&record, &tools)?;
     let tools = step_tools(engine, &record.plan).await?;
     let is_closed = Arc::clone(&guard.is_closed);
     let mut scope = scope(engine, &record, &tools, cancel, observer, is_closed);

@@ -1,0 +1,70 @@
+//! The events of a run, as server-sent events.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use http::{HeaderValue, header};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use tokio::sync::broadcast;
+use toolwright::plan::{PlanEvent, PlanEventKind};
+use toolwright_core::json::Object;
+use toolwright_core::{Fault, Json, object};
+
+use super::Asker;
+use crate::http::{Reply, ReplyBody};
+
+impl Asker<'_> {
+    /// Streams the report of a run, then its events until it ends or waits for a person.
+    pub(super) async fn events(&self, id: &str) -> Result<Reply, Fault> {
+        // Subscribed before the report is made, so that no event is missed.
+        let watch = self.gateway.plans.watch(id);
+        let (_, report) = self.find(id).await?;
+        let mut first = report.to_json();
+        first.insert("event", "report");
+        let state = EventStream { waiting: VecDeque::from([first]), events: watch };
+        let events = stream::unfold(state, EventStream::next)
+            .map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text))));
+        let mut reply = Reply::new(ReplyBody::stream(StreamBody::new(events)));
+        let headers = reply.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        Ok(reply)
+    }
+}
+
+/// The events of a run, on their way to a client.
+struct EventStream {
+    waiting: VecDeque<Object>,
+    events: Option<broadcast::Receiver<PlanEvent>>,
+}
+
+impl EventStream {
+    async fn next(mut self) -> Option<(String, EventStream)> {
+        if let Some(event) = self.waiting.pop_front() {
+            return Some((frame(&event), self));
+        }
+        let mut events = self.events.take()?;
+        let event = match events.recv().await {
+            Ok(event) => {
+                if !matches!(event.kind, PlanEventKind::RunEnded { .. }) {
+                    self.events = Some(events);
+                }
+                event.to_json()
+            }
+            Err(broadcast::error::RecvError::Lagged(missed)) => {
+                self.events = Some(events);
+                object! {"event": "missed", "count": missed}
+            }
+            Err(broadcast::error::RecvError::Closed) => return None,
+        };
+        Some((frame(&event), self))
+    }
+}
+
+fn frame(event: &Object) -> String {
+    let name = event.get("event").and_then(Json::as_str).unwrap_or("message");
+    format!("event: {name}\ndata: {}\n\n", event.compact())
+}

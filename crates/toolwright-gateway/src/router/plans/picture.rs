@@ -1,0 +1,63 @@
+//! Pictures of runs.
+
+use std::sync::Arc;
+
+use http::{HeaderValue, header};
+use toolwright::plan::{Graph, StepStatus, draw, plan_tools};
+use toolwright_core::Fault;
+
+use super::{Asker, aside, invalid, parameter};
+use crate::http::{Reply, ReplyBody};
+
+/// Maximum number of steps and edges of a picture, whose cost grows faster than they do.
+const MAX_DRAWN_STEPS: usize = 500;
+const MAX_DRAWN_EDGES: usize = 2000;
+
+/// The form of a picture.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Svg,
+    Timeline,
+    Mermaid,
+}
+
+impl Asker<'_> {
+    /// Draws the steps of a run by their states, or when each of them ran.
+    pub(super) async fn picture(&self, id: &str, query: &str) -> Result<Reply, Fault> {
+        let format = match parameter(query, "format").as_deref() {
+            None | Some("svg") => Format::Svg,
+            Some("timeline") => Format::Timeline,
+            Some("mermaid") => Format::Mermaid,
+            Some(_) => return Err(invalid("format", "`format` must be svg, timeline or mermaid.")),
+        };
+        let (_, report) = self.find(id).await?;
+        let plan = Arc::clone(&report.run.plan);
+        let tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
+        let statuses: Vec<StepStatus> = report.steps.iter().map(|step| step.status).collect();
+        let drawn = aside(move || {
+            let graph = Graph::new(&plan, &tools);
+            let is_large =
+                plan.steps.len() > MAX_DRAWN_STEPS || graph.edges().len() > MAX_DRAWN_EDGES;
+            match format {
+                Format::Svg if is_large => None,
+                Format::Svg => Some(draw::svg(&plan, &graph, &statuses)),
+                Format::Timeline => Some(draw::timeline(&plan, &statuses)),
+                Format::Mermaid => Some(draw::mermaid(&plan, &graph, &statuses)),
+            }
+        });
+        let Some(text) = drawn.await? else {
+            let message = format!(
+                "The plan is too large for a picture: at most {MAX_DRAWN_STEPS} steps and {MAX_DRAWN_EDGES} edges. \
+                 Use format=mermaid or format=timeline."
+            );
+            return Err(invalid("format", &message));
+        };
+        let kind = match format {
+            Format::Mermaid => "text/plain; charset=utf-8",
+            _ => "image/svg+xml",
+        };
+        let mut reply = Reply::new(ReplyBody::full(text));
+        reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        Ok(reply)
+    }
+}
