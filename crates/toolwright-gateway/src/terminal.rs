@@ -3,6 +3,8 @@
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
 
+use unicode_width::UnicodeWidthChar;
+
 /// Writes text to stdout, with a newline if it has none. Control characters are escaped.
 pub(crate) fn write(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
@@ -59,36 +61,16 @@ fn is_unsafe(letter: char) -> bool {
         )
 }
 
-/// The number of columns that an escaped text takes. Characters of East Asian scripts take two.
+/// The number of columns that an escaped text takes.
 pub(crate) fn width(text: &str) -> usize {
     if is_printable_ascii(text) {
         return text.len();
     }
     let columns = text.chars().map(|letter| match letter {
         letter if is_unsafe(letter) => letter.escape_default().len(),
-        letter if is_wide(letter) => 2,
-        _ => 1,
+        letter => letter.width().unwrap_or_default(),
     });
     columns.sum()
-}
-
-fn is_wide(letter: char) -> bool {
-    matches!(
-        letter,
-        '\u{1100}'..='\u{115f}'
-            | '\u{2e80}'..='\u{303e}'
-            | '\u{3041}'..='\u{33ff}'
-            | '\u{3400}'..='\u{4dbf}'
-            | '\u{4e00}'..='\u{9fff}'
-            | '\u{a000}'..='\u{a4cf}'
-            | '\u{ac00}'..='\u{d7a3}'
-            | '\u{f900}'..='\u{faff}'
-            | '\u{fe30}'..='\u{fe6f}'
-            | '\u{ff00}'..='\u{ff60}'
-            | '\u{ffe0}'..='\u{ffe6}'
-            | '\u{1f300}'..='\u{1faff}'
-            | '\u{20000}'..='\u{3fffd}'
-    )
 }
 
 /// Writes rows under a heading in aligned columns. The last column is not padded.
@@ -124,6 +106,7 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text, "工具名称  X\n读取      a\nwrite     b\n");
         assert_eq!(width("Ａb表"), 5);
+        assert_eq!((width("e\u{301}"), width("⌚")), (1, 2));
     }
 
     #[test]

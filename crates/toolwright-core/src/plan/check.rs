@@ -5,7 +5,7 @@ mod arguments;
 mod edges;
 mod references;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::document::{Plan, Step};
 use super::error::{PlanError, PlanErrorKind};
@@ -79,6 +79,21 @@ impl PlanReport {
     /// Whether the plan can run.
     pub fn is_valid(&self) -> bool {
         self.errors.is_empty()
+    }
+
+    /// Adds what is wrong with the shape of the document, before the errors of the check. An error of the check at the place
+    /// of one of them follows from it, and is left out.
+    #[must_use]
+    pub fn with_shape_errors(mut self, shape: Vec<PlanError>) -> PlanReport {
+        let places: HashSet<&str> = shape.iter().map(|error| error.path.as_str()).collect();
+        self.errors.retain(|error| {
+            let path = error.path.as_str();
+            let mut ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+            !ends.any(|end| places.contains(&path[..end]))
+        });
+        drop(places);
+        self.errors.splice(..0, shape);
+        self
     }
 
     /// Returns the JSON form: `{valid, errors, edges}`.

@@ -1,6 +1,6 @@
 //! The order of the steps: edges from references, from `after` and from values that tools share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::document::Plan;
 use super::template::Source;
@@ -74,8 +74,9 @@ impl Graph {
             after: vec![Vec::new(); plan.steps.len()],
             edges,
         };
+        let mut seen = HashSet::with_capacity(graph.edges.len());
         for edge in &graph.edges {
-            if !graph.before[edge.to].contains(&edge.from) {
+            if seen.insert((edge.from, edge.to)) {
                 graph.before[edge.to].push(edge.from);
                 graph.after[edge.from].push(edge.to);
             }

@@ -97,6 +97,8 @@ pub struct Interpreter {
     inputs: Arc<Json>,
     positions: Arc<HashMap<String, usize>>,
     steps: Vec<Progress>,
+    /// Number of items of each step that has `each`, once it is known
+    item_counts: Vec<Option<usize>>,
     /// Steps that have calls to make
     ready: BTreeSet<usize>,
     /// Steps that ended since the last look
@@ -140,7 +142,9 @@ impl Interpreter {
         let ids = plan.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at));
         let positions = Arc::new(ids.collect());
         let (ready, settled) = (BTreeSet::new(), Vec::new());
-        let mut interpreter = Interpreter { plan, graph, inputs, positions, steps, ready, settled };
+        let item_counts = vec![None; steps.len()];
+        let mut interpreter =
+            Interpreter { plan, graph, inputs, positions, steps, item_counts, ready, settled };
         for step in 0..interpreter.steps.len() {
             if matches!(interpreter.steps[step], Progress::Waiting(0))
                 && let Some(result) = interpreter.open(step)
@@ -244,12 +248,13 @@ impl Interpreter {
         }
     }
 
-    /// Returns the number of finished and of all items of a step's `each`, while it runs.
+    /// Returns the number of finished and of all items of a step's `each`, also those that its condition leaves out, unless
+    /// the step failed.
     pub fn items(&self, step: usize) -> Option<(usize, usize)> {
-        match self.steps.get(step)? {
-            Progress::Open(OpenStep { items: Some(items), taken, running, .. }) => {
-                Some((taken - running, items.len()))
-            }
+        let all = (*self.item_counts.get(step)?)?;
+        match &self.steps[step] {
+            Progress::Open(OpenStep { taken, running, .. }) => Some((taken - running, all)),
+            Progress::Settled(StepResult::Succeeded(_)) => Some((all, all)),
             _ => None,
         }
     }
@@ -312,6 +317,7 @@ impl Interpreter {
                 }
             },
         };
+        self.item_counts[step] = items.as_ref().map(Vec::len);
         let count = items.as_ref().map_or(1, Vec::len);
         if count == 0 {
             return Some(StepResult::Succeeded(Arc::new(Json::Array(Vec::new()))));

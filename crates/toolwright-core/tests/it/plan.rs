@@ -2,12 +2,16 @@
 
 mod view;
 
+use std::sync::Arc;
+
 use toolwright_core::plan::{
-    EdgeFit, Graph, MAX_STEPS, Plan, PlanErrorKind, PlanReport, PlanTool, PlanTools, Resource,
-    ResourceUse, StepState, StepStatus, check,
+    EdgeFit, Graph, Interpreter, MAX_STEPS, Plan, PlanErrorKind, PlanReport, PlanTool, PlanTools,
+    Resource, ResourceUse, Step, StepState, StepStatus, check,
 };
 use toolwright_core::schema::Check;
 use toolwright_core::{Json, Tool};
+
+use crate::growth::assert_not_quadratic;
 
 fn json(text: &str) -> Json {
     Json::parse(text).unwrap()
@@ -305,4 +309,59 @@ fn the_status_of_a_step_comes_back_from_its_json() {
         assert_eq!(StepStatus::parse(&bare.to_json().into()), Some(bare));
     }
     assert_eq!(StepStatus::parse(&json(r#"{"state":"lost"}"#)), None);
+}
+
+#[test]
+fn errors_of_shape_and_of_the_check_are_reported_together() {
+    let document = json(
+        r#"{"plan":"1","nmae":"x","steps":{
+            "a":{"tool":"laod","args":{"path":7}},
+            "b":5,
+            "c":{"args":{"structure":{"$from":"b"}}},
+            "d":{"tool":"relax","args":[]},
+            "e":{"tool":"plot","args":{"energy":{"$from":"f"}},"retry":{"max":-1}}}}"#,
+    );
+    let (plan, shape) = Plan::parse_partly(&document);
+    let report = check(&plan, &tools(), MAX_STEPS).with_shape_errors(shape);
+    let places: Vec<&str> = report.errors.iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(
+        places,
+        [
+            "/nmae",
+            "/steps/b",
+            "/steps/c/tool",
+            "/steps/d/args",
+            "/steps/e/retry/max",
+            "/steps/e/args/energy",
+            "/steps/a/tool"
+        ]
+    );
+}
+
+#[test]
+fn the_order_of_a_large_join_is_found_in_linear_time() {
+    assert_not_quadratic(32_000, |count| {
+        let mut plan = Plan::default();
+        let step = |id: String, after| Step { id, after, ..Step::default() };
+        let ids: Vec<String> = (0..count).map(|at| format!("s{at}")).collect();
+        plan.steps = ids.iter().map(|id| step(id.clone(), Vec::new())).collect();
+        plan.steps.push(step("join".to_owned(), ids));
+        assert_eq!(Graph::new(&plan, &PlanTools::default()).before(count).len(), count);
+    });
+}
+
+#[test]
+fn items_that_a_condition_leaves_out_are_counted() {
+    let plan = Arc::new(plan(
+        r#"{"plan":"1","steps":{"a":{"tool":"t","each":[1,2,3],"args":{"x":{"$from":"item"}},
+            "when":{"value":{"$from":"item"},"is":{"minimum":2}}}}}"#,
+    ));
+    let graph = Arc::new(Graph::new(&plan, &PlanTools::default()));
+    let mut interpreter = Interpreter::new(plan, graph, Arc::new(Json::Null));
+    let call = interpreter.next_call().unwrap();
+    assert_eq!((call.item, interpreter.items(0)), (Some(1), Some((1, 3))));
+    interpreter.succeed(0, call.item, Json::Null);
+    let call = interpreter.next_call().unwrap();
+    interpreter.succeed(0, call.item, Json::Null);
+    assert_eq!(interpreter.items(0), Some((3, 3)));
 }

@@ -10,9 +10,7 @@ mod tools;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use toolwright::plan::{
-    MAX_STEPS, Plan as Document, PlanError, PlanReport, View, check, import_view,
-};
+use toolwright::plan::{MAX_STEPS, Plan as Document, PlanError, View, check, import_view};
 use toolwright_core::Json;
 
 use self::tools::PlanToolOptions;
@@ -40,6 +38,7 @@ Examples:
   toolwright plan runs
   toolwright plan resume RUN
   toolwright plan draw plan.json -o plan.svg
+  toolwright plan draw --run RUN --timeline -o run.svg
   toolwright plan export plan.json --arazzo folder
   toolwright plan import folder/arazzo.json")]
 pub(crate) struct Plan {
@@ -71,7 +70,7 @@ enum Action {
     Delete(run::Delete),
     /// Print the plan of an Arazzo document, or of an edited view and the plan that it came from
     Import(Import),
-    /// Draw a plan as SVG or as a Mermaid flowchart
+    /// Draw a plan or a run as SVG or as a Mermaid flowchart, or when the steps of a run ran
     Draw(draw::Draw),
     /// Write a plan as an Arazzo document, with an OpenAPI document of its tools
     Export(arazzo::Export),
@@ -139,16 +138,10 @@ impl Check {
     fn run(self) -> Result<(), Failure> {
         self.tools.allow_stdin(&[&self.file])?;
         let document = input::json(Some(&self.file))?;
-        let mut report = PlanReport::default();
-        let mut steps = 0;
-        match Document::parse(&document) {
-            Err(errors) => report.errors = errors,
-            Ok(plan) => {
-                let tools = self.tools.load(plan.tool_names())?;
-                report = check(&plan, &tools, MAX_STEPS);
-                steps = plan.steps.len();
-            }
-        }
+        let (plan, shape) = Document::parse_partly(&document);
+        let tools = self.tools.load(plan.tool_names())?;
+        let report = check(&plan, &tools, MAX_STEPS).with_shape_errors(shape);
+        let steps = plan.steps.len();
         if self.json {
             print(&report.to_json().into())?;
         }
@@ -191,8 +184,24 @@ impl Import {
         let names = nodes.iter().filter_map(|node| node.get("tool_name")?.as_str());
         let tools = self.tools.load(plan.tool_names().chain(names))?;
         let plan = import_view(&view, &plan, &tools);
-        print(&plan.map_err(|errors| refuse(view_file, &errors, errors.len()))?.to_json().into())
+        let plan = plan.map_err(|errors| refuse(view_file, &errors, errors.len()))?;
+        let errors = check(&plan, &tools, MAX_STEPS).errors;
+        if !errors.is_empty() {
+            return Err(refuse(view_file, &errors, errors.len()));
+        }
+        print(&plan.to_json().into())
     }
+}
+
+/// Reads a plan that is to be run. If its shape is wrong, the rest of it is checked as well.
+fn read_to_run(file: &Path, tools: &PlanToolOptions) -> Result<Document, Failure> {
+    let (plan, shape) = Document::parse_partly(&input::json(Some(file))?);
+    if shape.is_empty() {
+        return Ok(plan);
+    }
+    let tools = tools.load(plan.tool_names())?;
+    let errors = check(&plan, &tools, MAX_STEPS).with_shape_errors(shape).errors;
+    Err(refuse(file, &errors, errors.len()))
 }
 
 /// Reads a plan.

@@ -232,11 +232,8 @@ impl Replay {
         let mut statuses = self.statuses.clone();
         let waiting: Vec<usize> = self.waiting.keys().map(|(step, _)| *step).collect();
         for (step, status) in statuses.iter_mut().enumerate() {
-            status.items = self
-                .interpreter
-                .items(step)
-                .map(|(done, total)| (done as u64, total as u64))
-                .or_else(|| self.all_items(step));
+            let items = self.interpreter.items(step);
+            status.items = items.map(|(done, total)| (done as u64, total as u64));
             status.state = match self.interpreter.result(step) {
                 Some(StepResult::Succeeded(_)) => StepState::Succeeded,
                 Some(StepResult::Skipped { .. }) => StepState::Skipped,
@@ -247,18 +244,6 @@ impl Replay {
             };
         }
         statuses
-    }
-
-    /// The items of a step that has ended.
-    fn all_items(&self, step: usize) -> Option<(u64, u64)> {
-        self.interpreter.plan().steps[step].each.as_ref()?;
-        match self.interpreter.result(step)? {
-            StepResult::Succeeded(output) => {
-                let count = output.as_array().unwrap_or_default().len() as u64;
-                Some((count, count))
-            }
-            _ => None,
-        }
     }
 }
 

@@ -78,8 +78,8 @@ pub(super) fn is_strict_name(text: &str) -> bool {
     is_name(text) && !text.contains('.')
 }
 
-/// Whether a JSON Pointer can be in an expression.
-fn is_pointer(pointer: &str) -> bool {
+/// Whether a text is a JSON Pointer that can be in an expression.
+pub(super) fn is_pointer(pointer: &str) -> bool {
     (pointer.is_empty() || pointer.starts_with('/'))
         && !pointer.contains(['{', '}'])
         && pointer.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']))

@@ -4,7 +4,7 @@ use super::{Importer, Replaced, plan_step};
 use crate::json::pointer::Path;
 use crate::json::{Json, Object, key};
 use crate::object;
-use crate::plan::arazzo::expression::{Expression, is_selector, normalize};
+use crate::plan::arazzo::expression::{Expression, is_pointer, is_selector, normalize};
 use crate::plan::template::Template;
 
 const STEP: &[&str] = &[
@@ -63,10 +63,10 @@ impl<'d> Importer<'d> {
                 _ => selector(),
             };
             match pointer {
-                Some(pointer) => {
+                Some(pointer) if is_pointer(pointer) => {
                     self.outputs.insert((id, name), pointer);
                 }
-                None => self.refuse(
+                _ => self.refuse(
                     &path,
                     "the output of a plan's step is the body of the response, or a part of it by a JSON Pointer",
                 ),

@@ -3,7 +3,9 @@
 use super::Importer;
 use crate::json::pointer::Path;
 use crate::json::{Json, Key, key};
-use crate::plan::arazzo::expression::{Expression, input_reference, is_dynamic, is_selector};
+use crate::plan::arazzo::expression::{
+    Expression, input_reference, is_dynamic, is_pointer, is_selector,
+};
 use crate::plan::template::{Reference, Source, Template};
 
 impl<'d> Importer<'d> {
@@ -89,6 +91,10 @@ impl<'d> Importer<'d> {
             self.fail(path, "'context' and 'selector' are texts");
             return Template::Literal(Json::Null);
         };
+        if !is_pointer(selector) {
+            self.fail(&path.key("selector"), "a JSON Pointer is empty or begins with '/'");
+            return Template::Literal(Json::Null);
+        }
         match self.expression(context, &path.key("context")) {
             Some(mut reference) => {
                 reference.pointer.push_str(selector);
