@@ -18,6 +18,7 @@ mod limits;
 pub mod listen;
 mod mcp;
 pub(crate) mod name;
+mod plans;
 mod record;
 mod refer;
 mod remote;
@@ -44,6 +45,7 @@ pub use file::Env;
 pub use limits::Limits;
 pub use mcp::{MAX_MCP_NAME, McpLogin, McpPlace, McpServer, McpSlot, PinMode};
 pub(crate) use name::{quoted, text};
+pub use plans::Plans;
 pub use record::{Ledger, Log, LogFormat, Losses, OnFailure};
 pub use refer::{CATALOG, MCP};
 pub use responses::Responses;
@@ -91,6 +93,8 @@ pub struct Config {
     pub losses: Losses,
     /// Settings of stored responses of the Responses API
     pub responses: Responses,
+    /// How long runs of plans are kept
+    pub plans: Plans,
     /// Settings of the catalog and its prefabs
     pub catalog: Arc<Catalog>,
     /// The prefab gateway where functions are described and called, if not here
@@ -120,6 +124,7 @@ impl Default for Config {
             ledger: Ledger::default(),
             losses: Losses::default(),
             responses: Responses::default(),
+            plans: Plans::default(),
             catalog: Arc::default(),
             prefab_gateway: None,
             mcp: BTreeMap::new(),
@@ -178,6 +183,7 @@ impl Config {
             ledger: record::ledger(root.table("ledger")?)?,
             losses: record::losses(root.table("losses")?)?,
             responses: responses::read(root.table("responses")?)?,
+            plans: plans::read(root.table("plans")?)?,
             catalog: Arc::new(catalog),
             prefab_gateway: catalog::prefab_gateway(root.table("prefab_gateway")?)?,
             mcp,

@@ -44,7 +44,7 @@ pub struct Gateway {
     /// Files and signatures of the prefab interface
     pub prefabs: Arc<Prefabs>,
     /// Runs of plans
-    pub plans: Plans,
+    pub plans: Arc<Plans>,
     /// Announces changes of the tools, prompts and resources, also by a reload
     pub announcer: Announcer,
     /// Telemetry
@@ -92,7 +92,7 @@ impl Gateway {
         let responses = Arc::new(ResponseStore::new(store, config.responses));
         let reasoning_cache = Arc::default();
         let announcer = Announcer::default();
-        let plans = Plans::default();
+        let plans = Arc::default();
         Ok(Gateway {
             live,
             reasoning_cache,
@@ -120,7 +120,7 @@ impl Gateway {
             inputs: Arc::clone(&self.stores.inputs),
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
-        let plans = Plans::new(config.data.clone());
+        let plans = Arc::new(Plans::new(config.data.clone(), config.plans));
         Ok(Gateway { reasoning_cache, stores, responses, plans, ..self })
     }
 
@@ -137,6 +137,7 @@ impl Gateway {
         let live = Arc::new(Live { routes, keys, tools, catalog });
         self.telemetry.metrics().know(live.routes.names());
         self.responses.configure(config.responses);
+        self.plans.configure(config.plans);
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = live;
         self.live().tools.follow(&self.announcer);
         Ok(())

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{OnceCell, broadcast};
 use toolwright::Toolbox;
@@ -11,8 +12,13 @@ use toolwright::plan::journal::SqlitePlanJournal;
 use toolwright::plan::{LocalEngine, Observer, PlanEvent};
 use toolwright_core::{Fault, FaultClass};
 
+use crate::config;
+
 /// The file in the data folder for runs of plans.
 pub const PLAN_FILE: &str = "plans.sqlite";
+
+/// Interval between two removals of runs that ended long ago.
+const PRUNE_INTERVAL: Duration = Duration::from_mins(10);
 
 /// Number of events that a slow watcher may be behind before it misses some.
 const MAX_BEHIND: usize = 1024;
@@ -36,6 +42,8 @@ impl Drop for WatchGuard {
 pub struct Plans {
     /// The data folder; without one, runs end with the process
     data: Option<PathBuf>,
+    /// How long runs are kept
+    retention: Mutex<config::Plans>,
     engine: OnceCell<LocalEngine>,
     /// The runs that are being driven
     watched: Arc<Mutex<Watched>>,
@@ -43,8 +51,33 @@ pub struct Plans {
 
 impl Plans {
     /// Creates the runs of a data folder, which must exist.
-    pub fn new(data: PathBuf) -> Plans {
-        Plans { data: Some(data), ..Plans::default() }
+    pub fn new(data: PathBuf, retention: config::Plans) -> Plans {
+        Plans { data: Some(data), retention: Mutex::new(retention), ..Plans::default() }
+    }
+
+    /// Sets how long runs are kept.
+    pub fn configure(&self, retention: config::Plans) {
+        *self.retention.lock().unwrap_or_else(PoisonError::into_inner) = retention;
+    }
+
+    /// Removes runs that ended long ago, from time to time, if the data folder has any. Never returns.
+    pub async fn prune(&self) {
+        loop {
+            let file = self.data.as_ref().map(|data| data.join(PLAN_FILE));
+            if file.is_some_and(|file| file.exists())
+                && let Ok(engine) = self.engine(Toolbox::default()).await
+            {
+                let retention = *self.retention.lock().unwrap_or_else(PoisonError::into_inner);
+                let since = SystemTime::now().checked_sub(retention.max_age);
+                let since = since.and_then(|since| since.duration_since(UNIX_EPOCH).ok());
+                let since =
+                    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or_default();
+                if let Err(error) = engine.journal().prune(since, retention.max_runs).await {
+                    tracing::warn!("runs of plans that ended long ago cannot be removed: {error}");
+                }
+            }
+            tokio::time::sleep(PRUNE_INTERVAL).await;
+        }
     }
 
     /// Returns the engine with the tools of a caller.

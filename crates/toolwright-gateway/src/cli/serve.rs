@@ -114,6 +114,8 @@ impl Serve {
         gateway.live().tools.follow(&gateway.announcer);
         let prefabs = Arc::clone(&gateway.prefabs);
         tokio::spawn(async move { prefabs.sweep().await });
+        let plans = Arc::clone(&gateway.plans);
+        tokio::spawn(async move { plans.prune().await });
         let (telemetry, responses) = (gateway.telemetry.clone(), Arc::clone(&gateway.responses));
         let renewal = renewal(config).map_err(Failure::failed)?;
         let server = Server::bind(&config.listen.to_string(), config.limits.connections).await;

@@ -144,6 +144,12 @@ fn a_view_has_the_workflow_format_and_an_edited_one_patches_the_plan() {
     );
     assert_eq!(patched.pointer("/steps/relax/retry/max").map(Json::compact).as_deref(), Some("2"));
 
+    // What is imported is checked.
+    edited.pointer_mut("/nodes/1/input_parameters/1/value").unwrap().clone_from(&"many".into());
+    let ran = import(&edited.compact());
+    assert_eq!((ran.code, ran.text().as_str()), (1, ""));
+    assert!(ran.stderr.starts_with("/steps/bands/args/points: "), "{}", ran.stderr);
+
     let ran = import(r#"{"nodes":[{"id":"relax","tool_args":{"heed":"x"}}],"edges":[]}"#);
     assert_eq!((ran.code, ran.text().as_str()), (1, ""));
     assert_eq!(

@@ -1,5 +1,6 @@
 //! Runs of plans over HTTP.
 
+use toolwright::catalog::{Catalog, Package, PublishOptions};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
@@ -48,6 +49,13 @@ fn a_plan_is_checked_run_listed_shown_and_deleted() {
     let refused = gateway.post("/v1/plans", &[], body.compact().as_bytes());
     assert_eq!(refused.status, 400);
     assert!(refused.text().contains("there is no tool 'raed_file'"), "{}", refused.text());
+    let worse = wrong.replace("\"each\"", "\"eahc\"");
+    let body = object! {"plan": json(&worse)};
+    let refused = gateway.post("/v1/plans", &[], body.compact().as_bytes()).text();
+    assert!(
+        refused.contains("did you mean 'each'?") && refused.contains("'raed_file'"),
+        "{refused}"
+    );
 
     let view = gateway.post("/v1/plans/view", &[], READ_ALL.as_bytes()).ok().json();
     assert_eq!(text_at(&view, "/nodes/0/tool_name"), "read_file");
@@ -178,4 +186,109 @@ fn runs_belong_to_their_tenant() {
     let refused = gateway.post("/v1/plans", &a, body.compact().as_bytes());
     assert_eq!(refused.status, 400);
     assert!(refused.text().contains("there is no tool 'write_file'"), "{}", refused.text());
+}
+
+/// Publishes a version of a prefab whose function returns a greeting that names the version.
+fn publish_greeting(gateway: &Gateway, version: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = format!(
+        r#"{{"id":"greeting-prefab","version":"{version}","name":"Greeting","description":"Greets in one way.",
+            "runtime":{{"process":{{"command":["sh","-c","echo '{{\"text\":\"hello {version}\"}}'"]}}}},
+            "functions":[{{"name":"greet","description":"Greets.","effect":"read-only","parameters":[],
+                "returns":{{"type":"object","properties":{{"text":{{"type":"string"}}}}}}}}]}}"#
+    );
+    std::fs::write(folder.path().join("prefab.json"), manifest).unwrap();
+    let catalog = Catalog::open(&gateway.data()).unwrap();
+    let package = Package::read(folder.path()).unwrap();
+    catalog.publish(package, PublishOptions::default()).unwrap();
+}
+
+const GREET: &str = r#"{"plan":"1","steps":{"greet":{"tool":"greeting-prefab/greet"}},
+    "outputs":{"text":{"$from":"greet/text"}}}"#;
+
+#[test]
+fn a_run_keeps_the_versions_of_its_functions() {
+    let gateway = gateway();
+    publish_greeting(&gateway, "1.0.0");
+    let later = |plan: &str| {
+        let body = object! {"plan": json(plan), "start": false}.compact();
+        text_at(&gateway.post("/v1/plans", &[], body.as_bytes()).json(), "/run")
+    };
+    let (old, withdrawn) = (later(GREET), later(GREET));
+    publish_greeting(&gateway, "1.1.0");
+    let greeting = |run: &Json| text_at(run, "/outputs/text");
+    let new = started(&gateway, GREET, Object::new());
+    assert_eq!(greeting(&new), "hello 1.1.0", "{new}");
+    assert_eq!(text_at(&new, "/steps/0/tool"), "greeting-prefab@1.1.0/greet");
+    let exact = GREET.replace("prefab/", "prefab@1.0.0/");
+    assert_eq!(greeting(&started(&gateway, &exact, Object::new())), "hello 1.0.0");
+    assert_eq!(gateway.post(&format!("/v1/plans/{old}/resume"), &[], b"").status, 202);
+    let ended = until("the end", || {
+        let shown = gateway.get(&format!("/v1/plans/{old}"), &[]).ok().json();
+        (text_at(&shown, "/status") == "succeeded").then_some(shown)
+    });
+    assert_eq!(greeting(&ended), "hello 1.0.0");
+
+    let catalog = Catalog::open(&gateway.data()).unwrap();
+    catalog.yank("greeting-prefab", "1.0.0", Some("it is rude")).unwrap();
+    let refused = gateway.post(&format!("/v1/plans/{withdrawn}/resume"), &[], b"");
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    assert!(refused.text().contains("was withdrawn: it is rude"), "{}", refused.text());
+    let errors = |plan: &str| {
+        let report = gateway.post("/v1/plans/check", &[], plan.as_bytes()).ok().json();
+        items_at(&report, "/errors").iter().map(|own| text_at(own, "/message")).collect::<Vec<_>>()
+    };
+    let errors_of =
+        |version: &str| errors(&GREET.replace("prefab/", &format!("prefab@{version}/")));
+    assert!(
+        errors_of("1.0.0")[0].contains("was withdrawn: it is rude"),
+        "{:?}",
+        errors_of("1.0.0")
+    );
+    assert!(errors_of("1.2.0")[0].contains("has no version 1.2.0"), "{:?}", errors_of("1.2.0"));
+
+    // What a function returns is known to the check.
+    let wrong = r#"{"plan":"1","steps":{"greet":{"tool":"greeting-prefab/greet"},
+        "read":{"tool":"read_file","args":{"path":{"$from":"greet"}}}}}"#;
+    assert_eq!(errors(wrong).len(), 1, "{:?}", errors(wrong));
+    assert_eq!(errors(&wrong.replace("\"greet\"}}", "\"greet/text\"}}")), Vec::<String>::new());
+}
+
+#[test]
+fn a_key_sees_only_its_functions_in_plans() {
+    let key = |name: &str, tools: &str| {
+        let hash = toolwright_gateway::key::KeyHash::of(&format!("tw-{name}"));
+        format!("[keys.{name}]\nhash = \"{hash}\"\ntools = {tools}\n")
+    };
+    let keys = [key("a", r#"["read_file"]"#), key("b", r#"["greeting-prefab/*"]"#)].concat();
+    let gateway = Gateway::start(&format!("{TOOLS}{keys}"));
+    publish_greeting(&gateway, "1.0.0");
+    for (key, is_allowed) in [("Bearer tw-a", false), ("Bearer tw-b", true)] {
+        for name in ["greeting-prefab/", "greeting-prefab@1.0.0/"] {
+            let body =
+                object! {"plan": json(&GREET.replace("greeting-prefab/", name)), "wait": true};
+            let answer =
+                gateway.post("/v1/plans", &[("authorization", key)], body.compact().as_bytes());
+            assert_eq!(answer.status, if is_allowed { 200 } else { 400 }, "{}", answer.text());
+            let sees = answer.text().contains("hello");
+            assert_eq!(sees, is_allowed, "{}", answer.text());
+        }
+    }
+}
+
+#[test]
+fn ended_runs_are_removed_and_others_stay() {
+    let gateway = gateway();
+    let waiting = text_at(&started(&gateway, WRITE, Object::new()), "/run");
+    let inputs = || object! {"inputs": object! {"names": vec!["a.txt"]}};
+    started(&gateway, READ_ALL, inputs());
+    let last = text_at(&started(&gateway, READ_ALL, inputs()), "/run");
+    let gateway = gateway.restart(&format!("{TOOLS}[plans]\nmax_runs = 1\n"));
+    let ids = until("the removal", || {
+        let listed = gateway.get("/v1/plans", &[]).ok().json();
+        let ids: Vec<String> =
+            items_at(&listed, "/data").iter().map(|run| text_at(run, "/run")).collect();
+        (ids.len() < 3).then_some(ids)
+    });
+    assert_eq!(ids, [last, waiting]);
 }

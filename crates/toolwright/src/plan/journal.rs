@@ -346,4 +346,8 @@ pub trait PlanJournal: Send + Sync + 'static {
 
     /// Removes a run with its entries.
     fn delete<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, ()>;
+
+    /// Removes runs that ended before a time, in milliseconds since 1970, and of each tenant the oldest of more than
+    /// `max_runs` ended runs. Returns how many. A run that has not ended stays.
+    fn prune(&self, ended_before_ms: u64, max_runs: usize) -> PlanJournalFuture<'_, usize>;
 }

@@ -584,3 +584,34 @@ async fn runs_are_listed_filtered_and_deleted() {
         assert_eq!(gone, PlanJournalError::UnknownRun(found["failed"].to_string()).into());
     }
 }
+
+#[tokio::test]
+async fn only_ended_runs_are_pruned_by_age_and_by_number() {
+    use toolwright::plan::journal::RunFilter;
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Arc::new(SqlitePlanJournal::open(folder.path().join("plans.sqlite")).unwrap());
+    let journals: [Arc<dyn PlanJournal>; 2] = [Arc::new(MemoryPlanJournal::new()), sqlite];
+    for journal in journals {
+        let toolbox = Toolbox::new([echo("echo", &Log::default())]).unwrap();
+        let engine = LocalEngine::new(toolbox).with_journal(Arc::clone(&journal));
+        let text = r#"{"plan":"1","steps":{"a":{"tool":"echo"}}}"#;
+        let mut start = async |tenant: &str| {
+            let caller = toolwright::Caller::new("x").with_tenant(tenant);
+            engine.start(NewRun::new(plan(text), object! {}).with_caller(caller)).await.unwrap()
+        };
+        let runs = [start("one").await, start("one").await, start("one").await, start("two").await];
+        let open = start("one").await;
+        for (run, ended_ms) in runs.iter().zip([300, 200, 200, 100]) {
+            journal.set_status(run, RunStatus::Failed, Some(ended_ms)).await.unwrap();
+        }
+        assert_eq!(journal.prune(150, 10).await.unwrap(), 1);
+        assert_eq!(
+            journal.load(&runs[3]).await.unwrap_err(),
+            PlanJournalError::UnknownRun(runs[3].to_string())
+        );
+        assert_eq!(journal.prune(0, 2).await.unwrap(), 1);
+        assert_eq!(journal.prune(u64::MAX, 0).await.unwrap(), 2);
+        let left = journal.list(&RunFilter::default()).await.unwrap();
+        assert_eq!(left.iter().map(|run| &run.id).collect::<Vec<_>>(), [&open]);
+    }
+}

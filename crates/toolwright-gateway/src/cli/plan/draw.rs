@@ -1,7 +1,8 @@
-//! `toolwright plan draw`: a plan as a picture.
+//! `toolwright plan draw`: a plan or a run as a picture.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use toolwright::plan::{Graph, draw};
@@ -13,7 +14,14 @@ use crate::terminal;
 #[derive(Debug, Args)]
 pub(super) struct Draw {
     /// The plan
-    file: PathBuf,
+    #[arg(required_unless_present = "run", conflicts_with = "run")]
+    file: Option<PathBuf>,
+    /// Draw the plan of this run, with the states and durations of its steps
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    /// Draw when each step of the run ran
+    #[arg(long, requires = "run", conflicts_with = "format")]
+    timeline: bool,
     /// Draw in this format
     #[arg(long, value_enum, default_value_t = Format::Svg)]
     format: Format,
@@ -32,12 +40,26 @@ enum Format {
 
 impl Draw {
     pub(super) fn run(self) -> Result<(), Failure> {
-        self.tools.allow_stdin(&[&self.file])?;
-        let plan = super::read(&self.file)?;
-        let graph = Graph::new(&plan, &self.tools.load(plan.tool_names())?);
-        let picture = match self.format {
-            Format::Svg => draw::svg(&plan, &graph, &[]),
-            Format::Mermaid => draw::mermaid(&plan, &graph, &[]),
+        let (plan, statuses) = match (&self.file, &self.run) {
+            (Some(file), _) => {
+                self.tools.allow_stdin(&[file])?;
+                (Arc::new(super::read(file)?), Vec::new())
+            }
+            (None, Some(run)) => {
+                let report = super::run::report(&self.tools, run)?;
+                let statuses = report.steps.iter().map(|step| step.status).collect();
+                (report.run.plan, statuses)
+            }
+            (None, None) => return Err(Failure::usage("either a plan, or --run RUN")),
+        };
+        let picture = if self.timeline {
+            draw::timeline(&plan, &statuses)
+        } else {
+            let graph = Graph::new(&plan, &self.tools.load(plan.tool_names())?);
+            match self.format {
+                Format::Svg => draw::svg(&plan, &graph, &statuses),
+                Format::Mermaid => draw::mermaid(&plan, &graph, &statuses),
+            }
         };
         match &self.output {
             Some(file) => write(file, &picture),

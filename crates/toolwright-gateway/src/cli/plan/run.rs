@@ -134,7 +134,7 @@ struct RunOptions {
 impl Run {
     pub(super) fn run(self) -> Result<(), Failure> {
         self.options.tools.allow_stdin(&[&self.file])?;
-        let plan = super::read(&self.file)?;
+        let plan = super::read_to_run(&self.file, &self.options.tools)?;
         let inputs = document(&self.inputs)?;
         let file = self.file;
         self.options.drive(async |engine| match engine.start(NewRun::new(plan, inputs)).await {
@@ -276,10 +276,7 @@ impl Runs {
 
 impl Show {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let report = tools::runtime()?.block_on(async {
-            let engine = engine(&self.tools, false).await?;
-            engine.report(&self.run).await.map_err(|error| failed(&error))
-        })?;
+        let report = report(&self.tools, &self.run)?;
         if self.json {
             return super::print(&report.to_json().into());
         }
@@ -290,6 +287,14 @@ impl Show {
         terminal::table(&mut stdout, ["STEP", "TOOL", "STATE", "TIME", "WHY"], &rows)
             .map_err(exit::io("stdout"))
     }
+}
+
+/// Returns the report of a run.
+pub(super) fn report(tools: &PlanToolOptions, run: &str) -> Result<RunReport, Failure> {
+    tools::runtime()?.block_on(async {
+        let engine = engine(tools, false).await?;
+        engine.report(run).await.map_err(|error| failed(&error))
+    })
 }
 
 fn row(step: &toolwright::plan::StepReport) -> [String; 5] {

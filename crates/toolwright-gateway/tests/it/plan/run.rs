@@ -35,6 +35,17 @@ fn a_plan_runs_and_its_outputs_are_printed() {
     let shown = plan(folder.path(), &["show", &id], "").text();
     assert!(shown.contains("读取") && shown.contains("write_file"), "{shown}");
 
+    let draw =
+        |more: &[&str]| plan(folder.path(), &[&["draw", "--run", &id], more].concat(), "").text();
+    let (plain, timeline) =
+        (plan(folder.path(), &["draw", "plan.json"], ""), draw(&["--timeline"]));
+    let svg = draw(&[]);
+    assert!(svg.contains("succeeded") && !plain.text().contains("succeeded"), "{svg}");
+    assert!(timeline.starts_with("<svg") && timeline.contains("读取"), "{timeline}");
+    assert_ne!(timeline, svg);
+    assert!(draw(&["--format", "mermaid"]).contains("succeeded"));
+    assert_eq!(plan(folder.path(), &["draw", "plan.json", "--timeline"], "").code, 2);
+
     let again = plan(folder.path(), &["resume", &id], "");
     assert_eq!(again.code, 1);
     assert!(again.stderr.contains("the run has ended: it succeeded"), "{}", again.stderr);

@@ -1,6 +1,6 @@
 //! A journal in memory, which ends with the process.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
@@ -105,5 +105,27 @@ impl PlanJournal for MemoryPlanJournal {
     fn delete<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, ()> {
         self.runs().remove(run);
         Box::pin(async { Ok(()) })
+    }
+
+    fn prune(&self, ended_before_ms: u64, max_runs: usize) -> PlanJournalFuture<'_, usize> {
+        let mut runs = self.runs();
+        let mut ended: Vec<RunRecord> = runs
+            .values()
+            .map(|(run, _)| run)
+            .filter(|run| run.status.is_final())
+            .cloned()
+            .collect();
+        ended.sort_by(|one, other| (other.created_ms, &other.id).cmp(&(one.created_ms, &one.id)));
+        let mut counts: HashMap<Arc<str>, usize> = HashMap::new();
+        let mut removed = 0;
+        for run in ended {
+            let count = counts.entry(run.caller.tenant.clone()).or_default();
+            *count += 1;
+            if *count > max_runs || run.ended_ms.is_some_and(|ended| ended < ended_before_ms) {
+                runs.remove(&*run.id);
+                removed += 1;
+            }
+        }
+        Box::pin(async move { Ok(removed) })
     }
 }

@@ -202,7 +202,39 @@ impl PlanJournal for SqlitePlanJournal {
             Ok(())
         })
     }
+
+    fn prune(&self, ended_before_ms: u64, max_runs: usize) -> PlanJournalFuture<'_, usize> {
+        Box::pin(async move {
+            let removed = self.ask(move |change| {
+                let max_runs = i64::try_from(max_runs).unwrap_or(i64::MAX);
+                let before = i64::try_from(ended_before_ms).unwrap_or(i64::MAX);
+                let mut removed = change.prepare_cached(REMOVE_ENDED)?;
+                let removed = removed.query_map(params![before, max_runs], |row| row.get(0))?;
+                let removed = removed.collect::<rusqlite::Result<Vec<String>>>()?;
+                let mut entries = change.prepare_cached("DELETE FROM entry WHERE run = ?1")?;
+                for run in &removed {
+                    entries.execute(params![run])?;
+                }
+                Ok(removed)
+            });
+            let removed = removed.await?;
+            for run in &removed {
+                drop(std::fs::remove_file(self.claim_file(run)));
+            }
+            Ok(removed.len())
+        })
+    }
 }
+
+/// Removes runs that ended before `?1`, or that are not among the newest `?2` ended runs of their tenant.
+const REMOVE_ENDED: &str = "
+    DELETE FROM run WHERE id IN (
+        SELECT id FROM (
+            SELECT id, ended,
+                row_number() OVER (PARTITION BY tenant ORDER BY created DESC, id DESC) AS position
+            FROM run WHERE status IN ('succeeded', 'failed', 'cancelled')
+        ) WHERE ended < ?1 OR position > ?2
+    ) RETURNING id";
 
 const RUN_COLUMNS: &str = "SELECT id, tenant, status, created, ended, record FROM run";
 
