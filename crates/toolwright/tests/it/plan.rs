@@ -595,7 +595,7 @@ async fn only_ended_runs_are_pruned_by_age_and_by_number() {
         let toolbox = Toolbox::new([echo("echo", &Log::default())]).unwrap();
         let engine = LocalEngine::new(toolbox).with_journal(Arc::clone(&journal));
         let text = r#"{"plan":"1","steps":{"a":{"tool":"echo"}}}"#;
-        let mut start = async |tenant: &str| {
+        let start = async |tenant: &str| {
             let caller = toolwright::Caller::new("x").with_tenant(tenant);
             engine.start(NewRun::new(plan(text), object! {}).with_caller(caller)).await.unwrap()
         };

@@ -367,4 +367,8 @@ impl PlanJournal for FaultyJournal {
     fn delete<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, ()> {
         self.inner.delete(run)
     }
+
+    fn prune(&self, ended_before_ms: u64, max_runs: usize) -> PlanJournalFuture<'_, usize> {
+        self.inner.prune(ended_before_ms, max_runs)
+    }
 }
