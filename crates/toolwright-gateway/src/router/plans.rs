@@ -136,10 +136,10 @@ impl Asker<'_> {
     /// Finds everything that is wrong with the document of a plan.
     async fn examine(&self, document: &Json) -> Result<PlanReport, Fault> {
         let (plan, shape) = Plan::parse_partly(document);
-        let tools = match plan.steps.len() <= MAX_STEPS {
-            true => plan_tools(&self.toolbox().await, plan.tool_names()).await,
-            false => PlanTools::default(),
-        };
+        let mut tools = PlanTools::default();
+        if plan.steps.len() <= MAX_STEPS {
+            tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
+        }
         aside(move || check(&plan, &tools, MAX_STEPS).with_shape_errors(shape)).await
     }
 

@@ -45,7 +45,7 @@ pub async fn plan_tools<'n>(
 fn plan_tool(name: &str, handler: &Handler) -> PlanTool {
     let settings = handler.settings();
     let mut tool = PlanTool::new(handler.tool().clone(), settings.hidden.clone());
-    tool.tool.name = name.to_owned();
+    name.clone_into(&mut tool.tool.name);
     tool.exact_name.clone_from(&settings.exact_name);
     tool.digest = Some(handler.digest().to_string());
     let slot =

@@ -20,7 +20,7 @@ pub(super) struct Draw {
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
     /// Draw when each step of the run ran
-    #[arg(long, requires = "run", conflicts_with = "format")]
+    #[arg(long, conflicts_with = "format")]
     timeline: bool,
     /// Draw in this format
     #[arg(long, value_enum, default_value_t = Format::Svg)]
@@ -41,6 +41,9 @@ enum Format {
 impl Draw {
     pub(super) fn run(self) -> Result<(), Failure> {
         let (plan, statuses) = match (&self.file, &self.run) {
+            (Some(_), _) if self.timeline => {
+                return Err(Failure::usage("--timeline needs --run: a plan has no times"));
+            }
             (Some(file), _) => {
                 self.tools.allow_stdin(&[file])?;
                 (Arc::new(super::read(file)?), Vec::new())
