@@ -3,14 +3,14 @@
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::OnceCell;
 use toolwright::Handler;
 use toolwright::catalog::files::{Files, TABLE_FILE};
 use toolwright::catalog::runtime::http::HttpRuntime;
-use toolwright::catalog::runtime::{McpFunctions, PrefabSettings, Runner};
+use toolwright::catalog::runtime::{McpFunctions, PlanToolboxes, PrefabSettings, Runner};
 use toolwright::catalog::signing::SigningKey;
 use toolwright::catalog::tools::LocalCatalog;
 use toolwright::catalog::{Catalog, CatalogError, Dictionary, read_word_vectors};
@@ -104,6 +104,8 @@ pub struct Functions {
     builtins: Vec<Handler>,
     /// The tools of the configured MCP servers
     mcp: Option<McpFunctions>,
+    /// The tools of functions that are plans
+    plan_tools: OnceLock<PlanToolboxes>,
     runner: OnceCell<Arc<Runner>>,
 }
 
@@ -115,7 +117,13 @@ impl Functions {
         builtins: Vec<Handler>,
         mcp: McpFunctions,
     ) -> Functions {
-        Functions { prefabs, settings, builtins, mcp: Some(mcp), runner: OnceCell::new() }
+        Functions { prefabs, settings, builtins, mcp: Some(mcp), ..Functions::default() }
+    }
+
+    /// Sets the tools of functions that are plans, which may be such functions themselves.
+    pub fn set_plan_tools(&self, tools: PlanToolboxes) {
+        // They are set once, when the tools of a configuration are created.
+        let _ = self.plan_tools.set(tools);
     }
 
     /// Returns the catalog and what runs its functions.
@@ -138,6 +146,9 @@ impl Functions {
             .with_http(HttpRuntime::new(http));
         if let Some(mcp) = &self.mcp {
             runner = runner.with_mcp(mcp.clone());
+        }
+        if let Some(tools) = self.plan_tools.get() {
+            runner = runner.with_plans(Arc::clone(tools));
         }
         for (id, prefab) in &self.settings.prefabs {
             let mut own = PrefabSettings::default();

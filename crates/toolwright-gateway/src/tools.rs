@@ -3,6 +3,7 @@
 //! A request selects tools with the header `toolwright-tools`, or with a model alias that has
 //! tools. A tool with effects runs if the configuration allows it, or with the approval of a person.
 
+mod catalog;
 mod lazy;
 mod servers;
 
@@ -15,27 +16,21 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use toolwright::builtin::{self, Root};
 use toolwright::call::{Glob, Policy, Rule, Verdict};
-use toolwright::catalog::remote::RemoteCatalog;
-use toolwright::catalog::tools::{
-    self, CatalogFuture, CatalogTools, EmbedFuture, EmbedKind, Embedder,
-};
-use toolwright::catalog::{Access, FunctionSource};
+use toolwright::catalog::{Access, FunctionSource, tools};
 use toolwright::ledger::{Entry, Ledger};
 use toolwright::mcp::server::{Announcer, Features};
-use toolwright::model::Model;
 use toolwright::toolbox::ToolboxError;
-use toolwright::transport::TransportError;
-use toolwright::upstream::{EmbedRequest, Remote};
-use toolwright::{Effect, Handler, Limits, ToolError, Toolbox};
+use toolwright::{Effect, Handler, Limits, Toolbox};
 use toolwright_core::{Fault, FaultClass, suggest};
 
+pub use self::catalog::{CatalogModels, UpstreamEmbedder};
 use self::lazy::LazyToolbox;
 pub use self::servers::ServerTool;
 use crate::config::{self, CATALOG, Config, ConfigError, MCP};
 use crate::key::Client;
 use crate::mcp::McpServers;
 use crate::mcp::fixtures::{self, ChangingSource};
-use crate::prefabs::{FILE_CONTENT, Functions, Prefabs};
+use crate::prefabs::{Functions, Prefabs};
 
 /// The header that names the tools, separated by commas; `*` means all that may run.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
@@ -76,36 +71,6 @@ pub struct Tools {
     pub limits: Limits,
 }
 
-/// Models that the tools of the catalog use.
-#[derive(Default)]
-pub struct CatalogModels {
-    /// Chooses among recommended prefabs
-    pub filter: Option<Model>,
-    /// Embeds needs and functions
-    pub embedder: Option<UpstreamEmbedder>,
-}
-
-/// An embedding model at an upstream.
-pub struct UpstreamEmbedder {
-    /// The upstream
-    pub remote: Remote,
-    /// The name of the model there
-    pub id: String,
-    /// The full name, `upstream/model`
-    pub model: String,
-}
-
-impl Embedder for UpstreamEmbedder {
-    fn model(&self) -> &str {
-        &self.model
-    }
-
-    fn embed(&self, texts: Vec<String>, kind: EmbedKind) -> EmbedFuture<'_> {
-        let request = EmbedRequest::new(self.id.as_str(), texts).with_kind(kind);
-        Box::pin(async { Ok(self.remote.embed(request).await?.vectors) })
-    }
-}
-
 impl Tools {
     /// Creates the tools of a configuration, with the ledger that records their calls.
     pub fn new(
@@ -141,7 +106,7 @@ impl Tools {
         let functions =
             Functions::new(Arc::clone(prefabs), settings, runnable.collect(), mcp.functions());
         let functions = Arc::new(functions);
-        let catalog = catalog_tools(&functions, config, models);
+        let catalog = catalog::tools(&functions, config, models);
         let catalog =
             catalog.map_err(|error| ConfigError::new("prefab_gateway", error.to_string()))?;
         if config.mcp_fixtures {
@@ -158,7 +123,7 @@ impl Tools {
             Ok(toolbox.with_policy(policy.clone()).with_ledger(ledger.clone()))
         };
         let refused = |error: ToolboxError| refused(error.to_string());
-        let (toolbox, calls) = if handlers.is_empty() && !has_sources {
+        let (toolbox, calls, base) = if handlers.is_empty() && !has_sources {
             let calls = complete(Vec::new()).map_err(refused)?;
             let toolbox = LazyToolbox::new(move || {
                 complete(catalog.handlers()).unwrap_or_else(|error| {
@@ -166,13 +131,14 @@ impl Tools {
                     Toolbox::default()
                 })
             });
-            (toolbox, calls)
+            (toolbox, calls.clone(), calls)
         } else {
             handlers.extend(catalog.handlers());
             let toolbox = complete(handlers).map_err(refused)?.with_sources(sources);
-            let calls = toolbox.only([]);
-            (LazyToolbox::new(move || toolbox), calls)
+            let (calls, base) = (toolbox.only([]), toolbox.clone());
+            (LazyToolbox::new(move || toolbox), calls, base)
         };
+        catalog::set_plan_tools(&functions, base);
         let aliases = config.models.iter().filter(|(_, alias)| !alias.tools.is_empty());
         let aliases = aliases.map(|(name, alias)| (name.clone(), alias.tools.clone())).collect();
         Ok(Tools {
@@ -246,12 +212,9 @@ impl Tools {
     /// by `prefab/function` or `prefab@version/function`.
     pub fn for_plans(&self, client: Option<&Arc<Client>>) -> Toolbox {
         let functions = Arc::clone(&self.functions);
-        let functions = FunctionSource::opened_by(move || open(&functions));
-        let Some(client) = client else { return self.all().with_unlisted(Arc::new(functions)) };
-        let functions = functions.with_access(self.access(client));
-        let client = Arc::clone(client);
-        let toolbox = self.toolbox.filtered(move |name| client.may_call(name));
-        toolbox.with_unlisted(Arc::new(functions))
+        let functions = FunctionSource::opened_by(move || catalog::open(&functions));
+        let access = client.map_or_else(Access::everything, |client| self.access(client));
+        catalog::permitted(&self.toolbox, functions, access)
     }
 
     /// Returns the tools that a client may use over MCP: all, or those of one MCP server or tool set.
@@ -436,42 +399,6 @@ impl Tools {
         let shown: Vec<&str> = names.iter().map(|own| &**own).take(MAX_NAMED).collect();
         unknown(name, &hint.unwrap_or_else(|| format!("There are: {}.", shown.join(", "))))
     }
-}
-
-/// Opens the catalog with what runs its functions.
-fn open(functions: &Arc<Functions>) -> CatalogFuture {
-    let functions = Arc::clone(functions);
-    Box::pin(async move {
-        functions.open().await.map_err(|fault| ToolError::new(fault.message).retryable())
-    })
-}
-
-/// The tools of the catalog, which is opened by the first call.
-fn catalog_tools(
-    functions: &Arc<Functions>,
-    config: &Config,
-    models: CatalogModels,
-) -> Result<CatalogTools, TransportError> {
-    let functions = Arc::clone(functions);
-    let mut tools = CatalogTools::opened_by(move || open(&functions));
-    tools = tools.with_report(|problem| tracing::warn!("catalog: {problem}"));
-    if let Some(model) = models.filter {
-        tools = tools.with_filter_model(model);
-    }
-    if let Some(embedder) = models.embedder {
-        tools = tools.with_embeddings(embedder);
-    }
-    if let Some(url) = &config.catalog.public_url {
-        tools = tools.with_files_url(format!("{url}{FILE_CONTENT}"));
-    }
-    if let Some(gateway) = &config.prefab_gateway {
-        let mut remote = RemoteCatalog::new(&gateway.base_url)?;
-        if let Some(token) = &gateway.token {
-            remote = remote.with_token(token.clone());
-        }
-        tools = tools.with_remote(Some(remote));
-    }
-    Ok(tools)
 }
 
 fn unknown(name: &str, hint: &str) -> Fault {

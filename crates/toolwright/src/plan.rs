@@ -47,7 +47,7 @@
 mod engine;
 mod event;
 pub mod journal;
-mod local;
+pub(crate) mod local;
 mod replay;
 mod report;
 mod tools;

@@ -4,6 +4,7 @@
 mod arazzo;
 mod draw;
 mod progress;
+mod publish;
 mod run;
 mod tools;
 
@@ -39,6 +40,7 @@ Examples:
   toolwright plan resume RUN
   toolwright plan draw plan.json -o plan.svg
   toolwright plan draw --run RUN --timeline -o run.svg
+  toolwright plan publish plan.json --as report-prefab/make --version 1.0.0
   toolwright plan export plan.json --arazzo folder
   toolwright plan import folder/arazzo.json")]
 pub(crate) struct Plan {
@@ -72,6 +74,8 @@ enum Action {
     Import(Import),
     /// Draw a plan or a run as SVG or as a Mermaid flowchart, or when the steps of a run ran
     Draw(draw::Draw),
+    /// Publish a plan as a function of a prefab
+    Publish(publish::Publish),
     /// Write a plan as an Arazzo document, with an OpenAPI document of its tools
     Export(arazzo::Export),
 }
@@ -130,6 +134,7 @@ impl Plan {
             Action::Delete(delete) => delete.run(),
             Action::Draw(draw) => draw.run(),
             Action::Export(export) => export.run(),
+            Action::Publish(publish) => publish.run(),
         }
     }
 }

@@ -243,9 +243,12 @@ impl Caller<'_> {
         // No later request continues this one, so its effects need not be written down beyond the ledger.
         let journal = SharedJournal::new(MemoryJournal::new());
         let toolbox = toolbox.with_journal(journal).with_handles(Arc::clone(&stores.handles));
+        let context = Context::new()
+            .with(self.live.tools.access(&self.client))
+            .with(CallerTokens::from_headers(headers));
         let session = Session::new(RequestId::random().to_string())
             .with_caller(self.client.caller())
-            .with_context(Context::new().with(CallerTokens::from_headers(headers)));
+            .with_context(context);
         let session = self.with_conversation(session, headers)?;
         let (outbox, messages) = Outbox::new();
         // As for /v1/approvals: who may approve is a matter of keys, or of this machine.

@@ -9,7 +9,6 @@ mod picture;
 use std::sync::Arc;
 
 use http::StatusCode;
-use toolwright::Toolbox;
 use toolwright::call::journal::{MemoryJournal, SharedJournal};
 use toolwright::catalog::without_version;
 use toolwright::plan::journal::{PlanJournalError, RunFilter};
@@ -17,6 +16,7 @@ use toolwright::plan::{
     Engine, LocalEngine, MAX_STEPS, NewRun, Plan, PlanReport, PlanRunError, PlanTools, RunReport,
     RunStatus, StepAnswer, Template, View, check, plan_tools,
 };
+use toolwright::{Context, Toolbox};
 use toolwright_core::json::{Object, Path};
 use toolwright_core::{Fault, FaultClass, Json, object, percent};
 
@@ -118,7 +118,8 @@ impl Asker<'_> {
         let toolbox = toolbox
             .with_journal(SharedJournal::new(MemoryJournal::new()))
             .with_handles(Arc::clone(&self.gateway.stores.handles));
-        self.gateway.plans.engine(toolbox).await
+        let context = Context::new().with(self.gateway.live().tools.access(self.client));
+        Ok(self.gateway.plans.engine(toolbox).await?.with_context(context))
     }
 
     /// Returns the engine with the tools of the client that started a run: who answers for a run or continues it does not

@@ -6,6 +6,7 @@ use toolwright_core::{Json, object};
 
 use crate::exchange::tools::TOOLS;
 use crate::gateway::{Gateway, items_at, text_at, until};
+use crate::run::toolwright_in;
 
 fn json(text: &str) -> Json {
     Json::parse(text).unwrap()
@@ -291,4 +292,74 @@ fn ended_runs_are_removed_and_others_stay() {
         (ids.len() < 3).then_some(ids)
     });
     assert_eq!(ids, [last, waiting]);
+}
+
+#[test]
+fn a_published_plan_is_called_as_a_function() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "α").unwrap();
+    let plan = r#"{"plan":"1","name":"Copy a file","inputs":{"type":"object","required":["path"],
+        "properties":{"path":{"type":"string"}}},
+        "steps":{"read":{"tool":"read_file","args":{"path":{"$from":"inputs/path"}}}},
+        "outputs":{"text":{"$from":"read"}}}"#;
+    std::fs::write(folder.path().join("plan.json"), plan).unwrap();
+    std::fs::write(folder.path().join("toolwright.toml"), TOOLS).unwrap();
+    let run = |arguments: &[&str]| toolwright_in(folder.path(), arguments, b"");
+    let publish = ["plan", "publish", "plan.json", "--data", "data", "--version", "1.0.0", "--as"];
+    let publish = |name: &str| run(&[&publish[..], &[name]].concat());
+    assert_eq!(publish("file-prefab").code, 2);
+    let published = publish("file-prefab/read_text");
+    assert_eq!(
+        published.text(),
+        "published file-prefab@1.0.0: read_text\n",
+        "{}",
+        published.stderr
+    );
+    let again = run(&[
+        "plan",
+        "publish",
+        "plan.json",
+        "--data",
+        "data",
+        "--version",
+        "1.1.0",
+        "--as",
+        "file-prefab/copy",
+    ]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    let called = run(&[
+        "catalog",
+        "--data",
+        "data",
+        "call",
+        "file-prefab",
+        "read_text",
+        "--args",
+        r#"{"path":"a.txt"}"#,
+    ]);
+    assert_eq!(Json::parse(&called.text()).unwrap(), json(r#"{"text":"α"}"#), "{}", called.stderr);
+
+    let key = |name: &str, tools: &str| {
+        let hash = toolwright_gateway::key::KeyHash::of(&format!("tw-{name}"));
+        format!("[keys.{name}]\nhash = \"{hash}\"\ntools = {tools}\n")
+    };
+    let keys = [key("all", r#"["*"]"#), key("one", r#"["file-prefab/*"]"#)].concat();
+    let gateway = Gateway::start_with(folder, &format!("{TOOLS}{keys}"));
+    let (all, one) = ([("authorization", "Bearer tw-all")], [("authorization", "Bearer tw-one")]);
+    let body = br#"{"function":"read_text","parameters":{"path":"a.txt"}}"#;
+    let execute = |key: &[(&str, &str)]| {
+        gateway.post("/v1/prefabs/file-prefab/execute", key, body).ok().json()
+    };
+    let result = execute(&all);
+    assert_eq!(text_at(&result, "/output/output/text"), "α", "{result}");
+    // Who may call a plan, but not the tools of its steps, cannot run it.
+    let refused = execute(&one);
+    assert_eq!(text_at(&refused, "/status"), "FAILED", "{refused}");
+    assert!(refused.compact().contains("there is no tool 'read_file'"), "{refused}");
+
+    let outer = r#"{"plan":"1","steps":{"a":{"tool":"file-prefab/read_text","args":{"path":"a.txt"}}},
+        "outputs":{"text":{"$from":"a/text"}}}"#;
+    let body = object! {"plan": json(outer), "wait": true}.compact();
+    let run = gateway.post("/v1/plans", &all, body.as_bytes()).ok().json();
+    assert_eq!(text_at(&run, "/outputs/text"), "α", "{run}");
 }

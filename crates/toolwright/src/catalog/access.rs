@@ -8,6 +8,7 @@ use semver::Version;
 
 use super::manifest::{PrefabId, Visibility};
 use super::store::PrefabVersion;
+use crate::session::Scope;
 
 type Filter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 type Stated = Arc<dyn Fn(&str) -> Option<Visibility> + Send + Sync>;
@@ -56,6 +57,19 @@ impl Access {
         self
     }
 
+    /// Returns what the caller of a tool may see: what the host gives access to in the context, of that what the policy lets
+    /// the caller call.
+    pub async fn of(scope: &Scope) -> Access {
+        let host = scope.session.context.read::<Access>().await.map(|access| access.clone());
+        let scope = scope.clone();
+        host.unwrap_or_default().with_filter(move |tool| scope.may_call(tool))
+    }
+
+    /// Whether a tool may be called, by its name.
+    pub fn permits(&self, tool: &str) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter(tool))
+    }
+
     /// Whether the function of a prefab exists for the caller.
     pub fn allows(&self, prefab: &PrefabVersion, function: &str) -> bool {
         let id = prefab.manifest.id.as_str();
@@ -81,7 +95,7 @@ impl Access {
 
     /// Whether the filter accepts a function.
     pub(super) fn admits(&self, id: &str, function: &str) -> bool {
-        self.filter.as_ref().is_none_or(|filter| filter(&tool_name(id, function)))
+        self.permits(&tool_name(id, function))
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod check;
 pub mod http;
+mod plan;
 mod process;
 mod stream;
 mod workspace;
@@ -18,7 +19,7 @@ use toolwright_core::json::Object;
 use toolwright_core::schema::SchemaError;
 use toolwright_core::{Json, Tool, object};
 
-use super::access::{exact_tool_name, tool_name};
+use super::access::{Access, exact_tool_name, tool_name};
 use super::files::{FileError, Files};
 use super::manifest::{FILES, Function, Manifest, McpServer, Runtime};
 use super::search::Parameters;
@@ -30,7 +31,7 @@ use crate::handler::Handler;
 use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
 use crate::settings::Fill;
-use crate::toolbox::CompiledTool;
+use crate::toolbox::{CompiledTool, Toolbox};
 pub use check::FunctionCheck;
 use http::{HttpFunction, HttpRuntime};
 use process::ProcessFunction;
@@ -136,6 +137,9 @@ pub fn split_files(output: Json) -> (Json, Object) {
 /// definition of the function. The error says why it cannot be called.
 pub type McpFunctions = Arc<dyn Fn(&str, &str, Tool) -> Result<Handler, String> + Send + Sync>;
 
+/// Returns the tools that steps of plans may use, of that what a caller may call.
+pub type PlanToolboxes = Arc<dyn Fn(Access) -> Toolbox + Send + Sync>;
+
 /// Runs functions of prefabs.
 pub struct Runner {
     files: Files,
@@ -144,6 +148,7 @@ pub struct Runner {
     http: Option<HttpRuntime>,
     builtins: HashMap<String, Handler>,
     mcp: Option<McpFunctions>,
+    plan_tools: Option<PlanToolboxes>,
     prefabs: HashMap<String, PrefabSettings>,
     compiled: Mutex<BoundedMap<FunctionKey, CompiledTool, ()>>,
 }
@@ -162,6 +167,7 @@ impl Runner {
             http: None,
             builtins: HashMap::new(),
             mcp: None,
+            plan_tools: None,
             prefabs: HashMap::new(),
             compiled: Mutex::default(),
         }
@@ -186,6 +192,13 @@ impl Runner {
     #[must_use]
     pub fn with_mcp(mut self, functions: McpFunctions) -> Runner {
         self.mcp = Some(functions);
+        self
+    }
+
+    /// Runs functions that are plans with these tools.
+    #[must_use]
+    pub fn with_plans(mut self, tools: PlanToolboxes) -> Runner {
+        self.plan_tools = Some(tools);
         self
     }
 
@@ -313,6 +326,13 @@ impl Runner {
                 let functions = self.mcp.as_ref();
                 let functions = functions.ok_or_else(|| refused("there are no MCP servers"))?;
                 functions(server, &function.name, tool).map_err(|problem| refused(&problem))?
+            }
+            Runtime::Plan => {
+                let plan = function.plan.clone();
+                let plan = plan.ok_or_else(|| refused("its manifest has no plan"))?;
+                let tools = self.plan_tools.clone();
+                let tools = tools.ok_or_else(|| refused("there are no tools for plans"))?;
+                plan::into_handler(tool, plan, tools)
             }
             Runtime::Mcp(_) => {
                 return Err(refused(

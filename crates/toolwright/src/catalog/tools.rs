@@ -158,7 +158,7 @@ impl CatalogTools {
         version: Option<&str>,
     ) -> Result<FoundPrefab, ToolError> {
         let LocalCatalog { catalog, runner } = (self.open)().await?;
-        let access = access(scope).await;
+        let access = Access::of(scope).await;
         let (prefab, version) = (prefab.to_owned(), version.map(str::to_owned));
         let find = move || {
             let found = catalog.version(&access, &prefab, version.as_deref());
@@ -243,7 +243,7 @@ async fn list_prefab_functions(
         }
         Functions::Remote(remote) => {
             let functions = configured(remote.as_ref())?.functions(&prefab_id, version).await?;
-            let access = access(scope).await;
+            let access = Access::of(scope).await;
             let is_allowed = |own: &Json| {
                 let name = own.get("name").and_then(Json::as_str).unwrap_or_default();
                 access.admits(&prefab_id, name)
@@ -284,7 +284,7 @@ async fn get_function_details(
         Functions::Remote(remote) => {
             let remote = configured(remote.as_ref())?;
             let shown = version.unwrap_or("latest");
-            if !access(scope).await.admits(&prefab_id, &function_name) {
+            if !Access::of(scope).await.admits(&prefab_id, &function_name) {
                 return Err(unknown_function(&prefab_id, shown, &function_name));
             }
             (shown.to_owned(), remote.function(&prefab_id, version, &function_name).await?)
@@ -318,7 +318,7 @@ async fn call_prefab_function(
         }
         Functions::Remote(remote) => {
             let remote = configured(remote.as_ref())?;
-            if !access(scope).await.admits(&prefab_id, &function_name) {
+            if !Access::of(scope).await.admits(&prefab_id, &function_name) {
                 return Err(unknown_function(&prefab_id, &version, &function_name));
             }
             (remote.tool(&prefab_id, &version, &function_name)?, version, true)
@@ -381,14 +381,6 @@ async fn request_file_upload(
         result.insert("s3_url", s3_url);
     }
     Ok(Output::json(result))
-}
-
-/// What the caller of a tool may see: what the host gives access to in the context, of that what the policy
-/// lets the caller call.
-async fn access(scope: &Scope) -> Access {
-    let host = scope.session.context.read::<Access>().await.map(|access| access.clone());
-    let scope = scope.clone();
-    host.unwrap_or_default().with_filter(move |function| scope.may_call(function))
 }
 
 /// The error of a lookup. What is wrong with the files of the catalog is for the operator.

@@ -3,6 +3,7 @@
 mod call;
 mod drive;
 mod intent;
+pub(crate) mod nested;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use toolwright_core::{Arguments, Call, Json};
 
 use super::item::{CompiledTool, Item};
-use super::{Toolbox, pipeline};
+use super::{StepTool, Toolbox, pipeline};
 use crate::call::key::{self, CallPosition};
 use crate::call::{CallResult, CallStatus, Completeness, canonical};
 use crate::context::Context;
@@ -100,7 +100,8 @@ impl ActiveCall {
     /// Why a call of this tool cannot be made here.
     fn refuses(&self, tool: &str, item: &Item) -> Option<CallError> {
         let own = &self.item.name;
-        if self.chain().any(|call| *call.item.name == *tool) {
+        // The name that was called may have a version.
+        if self.chain().any(|call| call.item.name == item.name) {
             let problem = format!("{tool} is already running, and a tool may not call itself");
             return Some(refused(own, tool, &problem));
         }
@@ -171,7 +172,8 @@ impl Scope {
     ) -> Result<CallResult, CallError> {
         let active = self.active(tool)?;
         let found = active.toolbox.find(tool).await;
-        self.call_found(&active, tool, found, arguments.into()).await
+        let (call, position) = self.nested(&active, tool, arguments.into());
+        result(&self.tool, self.call_found(&active, &call, found, position).await, tool)
     }
 
     /// Calls a tool that is not in the toolbox, and is otherwise as [`call`](Scope::call).
@@ -182,7 +184,30 @@ impl Scope {
     ) -> Result<CallResult, CallError> {
         let name = &*tool.0.name;
         let active = self.active(name)?;
-        self.call_found(&active, name, Ok(Some(tool.0.clone())), arguments.into()).await
+        let (call, position) = self.nested(&active, name, arguments.into());
+        let found = Ok(Some(tool.0.clone()));
+        result(&self.tool, self.call_found(&active, &call, found, position).await, name)
+    }
+
+    /// Calls the tool of a step of a plan. The id of the call is unique within this call, so that every attempt at the step
+    /// has the same idempotency key.
+    pub(crate) async fn call_step(
+        &self,
+        tool: &StepTool,
+        call: &Call,
+    ) -> Result<CallStatus, CallError> {
+        let active = self.active(&call.name)?;
+        let id = format!("{}/{}", self.call_id, call.id.as_deref().unwrap_or_default());
+        let call = Call { id: Some(id), ..call.clone() };
+        let found = Ok(Some(tool.item().clone()));
+        Ok(self.call_found(&active, &call, found, CallPosition::default()).await)
+    }
+
+    /// Returns a call that this one makes, and how often it was made before.
+    fn nested(&self, active: &ActiveCall, tool: &str, arguments: Json) -> (Call, CallPosition) {
+        let position = CallPosition { index: 0, repeats: active.repeats(tool, &arguments) };
+        let id = format!("{}/{tool}", self.call_id);
+        (Call::new(id, tool, Arguments::from_json(&arguments)), position)
     }
 
     /// Whether the policy of the toolbox lets the caller call a tool, at least with some arguments. The tool
@@ -200,18 +225,16 @@ impl Scope {
     async fn call_found(
         &self,
         active: &Arc<ActiveCall>,
-        tool: &str,
+        call: &Call,
         found: Result<Option<Arc<Item>>, CallError>,
-        arguments: Json,
-    ) -> Result<CallResult, CallError> {
-        let position = CallPosition { index: 0, repeats: active.repeats(tool, &arguments) };
-        let id = format!("{}/{tool}", self.call_id);
-        let call = Call::new(id, tool, Arguments::from_json(&arguments));
+        position: CallPosition,
+    ) -> CallStatus {
+        let tool = call.name.as_str();
         let (context, cancel) = (active.context.clone(), self.cancel.clone());
         let session = Session { context, cancel, ..self.session.clone() };
         let (toolbox, completeness) = (&active.toolbox, Completeness::Complete);
         let mut prepared =
-            pipeline::prepare_found(toolbox, &session, &call, found, position, completeness).await;
+            pipeline::prepare_found(toolbox, &session, call, found, position, completeness).await;
         prepared.state.outer = Some(Outer {
             call_id: self.call_id.clone(),
             deadline: self.deadline,
@@ -228,13 +251,18 @@ impl Scope {
                 prepared.runnable = Err(error);
             }
         }
-        match pipeline::proceed(toolbox, &session, prepared).await {
-            CallStatus::Done(result) => match result.error {
-                Some(error) => Err(error),
-                None => Ok(result),
-            },
-            CallStatus::Waiting(approval) => Err(refused(&self.tool, tool, &approval.reason)),
-        }
+        pipeline::proceed(toolbox, &session, prepared).await
+    }
+}
+
+/// Returns the result of a call that a tool made.
+fn result(outer: &str, status: CallStatus, tool: &str) -> Result<CallResult, CallError> {
+    match status {
+        CallStatus::Done(result) => match result.error {
+            Some(error) => Err(error),
+            None => Ok(result),
+        },
+        CallStatus::Waiting(approval) => Err(refused(outer, tool, &approval.reason)),
     }
 }
 

@@ -21,6 +21,11 @@ impl StepTool {
         self.0.handler.settings().effect != Effect::Once
     }
 
+    /// Returns the tool.
+    pub(super) fn item(&self) -> &Arc<Item> {
+        &self.0
+    }
+
     /// Returns the slot that stores the output, if any.
     pub(crate) fn slot(&self) -> Option<&str> {
         self.0.handler.settings().slot.as_ref().map(|output| output.slot.as_str())

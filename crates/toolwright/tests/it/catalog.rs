@@ -5,6 +5,7 @@ mod compatibility;
 mod files;
 mod kill;
 mod package;
+mod plan;
 mod recommend;
 mod remote;
 mod run;

@@ -163,7 +163,8 @@ impl Calls<'_> {
 
     fn session(&self) -> Session {
         let session = Session::new(self.job.id.as_str());
-        session.with_caller(self.client.caller()).with_exact_arguments()
+        let session = session.with_caller(self.client.caller()).with_exact_arguments();
+        session.with_context(Context::new().with(self.access.clone()))
     }
 
     /// Records the content of a request with an idempotency key. Another content with the same key is refused.
@@ -383,7 +384,8 @@ const MAX_WAITING_EVENTS: usize = 16;
 fn streamed(calls: Calls<'_>, session: Session, call: CheckedFunction) -> Reply {
     let Calls { toolbox, job, share, .. } = calls;
     let (sender, events) = mpsc::channel(MAX_WAITING_EVENTS);
-    let session = session.with_context(Context::new().with(EventSender(sender)));
+    let context = session.context.clone().with(EventSender(sender));
+    let session = session.with_context(context);
     let cancel = session.cancel.clone().drop_guard();
     let CheckedFunction { tool, call, has_files, .. } = call;
     let running = async move { toolbox.call_tool(&session, &tool, &call).await }.boxed();

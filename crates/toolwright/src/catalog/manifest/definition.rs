@@ -11,7 +11,7 @@ const SERVED: [&str; 5] = ["name", "description", "parameters", "files", "return
 /// Returns the definition for clients: the members as they were written, in their order.
 pub(super) fn define(
     written: &Object,
-    input_schema: &Json,
+    (input_schema, output_schema): (&Json, Option<&Json>),
     takes_files: bool,
     hidden: &[String],
 ) -> Json {
@@ -29,14 +29,19 @@ pub(super) fn define(
             _ => {}
         }
     }
-    let mut missing = |key: &'static str, value: Json| {
+    if !definition.contains_key("parameters") {
+        definition.push("parameters", list_parameters(input_schema, takes_files));
+        if !is_plain(input_schema) {
+            definition.push("input_schema", input_schema.clone());
+        }
+    }
+    let mut missing = |key: &'static str, value: Option<&Json>| {
         if !definition.contains_key(key) {
-            definition.push(key, value);
+            definition.push(key, value.cloned().unwrap_or_else(|| Object::new().into()));
         }
     };
-    missing("parameters", Json::Array(Vec::new()));
-    missing("files", Json::Object(Object::new()));
-    missing("returns", Json::Object(Object::new()));
+    missing("files", None);
+    missing("returns", output_schema);
     let mut definition = Json::Object(definition);
     hide(&mut definition, &|name| hidden.iter().any(|own| own == name));
     definition

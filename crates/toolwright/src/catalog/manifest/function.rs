@@ -1,8 +1,10 @@
 //! Functions of a prefab.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolwright_core::json::{Object, pointer};
+use toolwright_core::plan::Plan;
 use toolwright_core::schema::Check;
 use toolwright_core::{Json, duration, object};
 
@@ -47,6 +49,9 @@ pub struct Function {
     pub streaming: bool,
     /// How it is sent as an HTTP request, if the runtime is HTTP
     pub http: Option<Binding>,
+    /// The plan that it runs, if its prefab consists of plans. Its parameters are the inputs of the plan, its result are
+    /// the outputs
+    pub plan: Option<Arc<Plan>>,
     /// Calls that show how it is used, and that test it
     pub examples: Vec<Example>,
 }
@@ -134,13 +139,23 @@ pub(super) fn read(
         node.some_or(is_name.then_some(name), rule)
     });
     let description = fields.require("description").and_then(|node| node.text_of(1, 10_000));
-    let files = fields.take("files").map_or(Some(Vec::new()), |node| vocabulary::files(&node));
+    let plan = read_plan(&mut fields, runtime);
+    let files = fields.take("files").map_or(Some(Vec::new()), |node| {
+        if plan.is_some() {
+            node.fault("a plan takes and returns no files");
+        }
+        vocabulary::files(&node)
+    });
     let (parameters, schema) = (fields.take("parameters"), fields.take("input_schema"));
     if let (Some(_), Some(schema)) = (&parameters, &schema) {
         schema.fault("a function has either 'parameters' or 'input_schema'");
     }
     let is_listed = schema.is_none();
+    if let (Some(_), Some(node)) = (&plan, parameters.as_ref().or(schema.as_ref())) {
+        node.fault("the parameters of this function are the 'inputs' of its plan");
+    }
     let input = match (&parameters, &schema) {
+        _ if plan.is_some() => plan.as_deref().map(plan_inputs),
         (_, Some(schema)) => read_schema(schema),
         (Some(parameters), None) => vocabulary::parameters(parameters),
         (None, None) => {
@@ -155,7 +170,7 @@ pub(super) fn read(
     let output_schema = match (&returns, &output) {
         (_, Some(output)) => Some(output.value.clone()),
         (Some(returns), None) => Some(vocabulary::lower(returns, Unmarked::Required)),
-        (None, None) => None,
+        (None, None) => plan.as_deref().map(plan_outputs),
     };
     let effect = fields.take("effect").map_or(Some(Effect::Once), |node| node.one_of(EFFECTS));
     let deadline = fields.take("deadline").and_then(|node| time(&node));
@@ -247,7 +262,8 @@ pub(super) fn read(
         }
     }
     let hidden = hidden?;
-    let definition = definition::define(written.as_object()?, &input_schema, takes_files, &hidden);
+    let schemas = (&input_schema, output_schema.as_ref());
+    let definition = definition::define(written.as_object()?, schemas, takes_files, &hidden);
     let function = Function {
         name: name?,
         description: description?,
@@ -262,10 +278,49 @@ pub(super) fn read(
         secrets,
         streaming: streaming?,
         http,
+        plan,
         examples: Vec::new(),
     };
     let examples = examples.map_or(Some(Vec::new()), |node| read_examples(&node, &function));
     Some(Function { examples: examples?, ..function })
+}
+
+/// Reads the plan of a function.
+fn read_plan(fields: &mut Fields<'_>, runtime: Option<&Runtime>) -> Option<Arc<Plan>> {
+    if runtime != Some(&Runtime::Plan) {
+        if let Some(node) = fields.take("plan") {
+            node.fault("only a function of a plan runtime has this member");
+        }
+        return None;
+    }
+    let node = fields.require("plan")?;
+    let (plan, errors) = Plan::parse_partly(node.value);
+    for error in &errors {
+        node.problems.add(format!("{}{}", node.pointer, error.path), error.message.clone());
+    }
+    Some(Arc::new(plan))
+}
+
+/// Returns the schema of a plan's inputs, and their names.
+fn plan_inputs(plan: &Plan) -> (Object, Vec<String>) {
+    let schema = plan.inputs.as_ref().and_then(Json::as_object).cloned();
+    let mut schema =
+        schema.unwrap_or_else(|| object! {"type": "object", "additionalProperties": false});
+    if !schema.contains_key("type") {
+        schema.insert("type", "object");
+    }
+    let properties = schema.get("properties").and_then(Json::as_object);
+    let names = properties.into_iter().flat_map(Object::keys).map(str::to_owned).collect();
+    (schema, names)
+}
+
+/// Returns the schema of a plan's outputs, of which only the names are known.
+fn plan_outputs(plan: &Plan) -> Json {
+    let names = || plan.outputs.iter().map(|(name, _)| name.as_str());
+    let properties: Object =
+        names().map(|name| (name.to_owned().into(), Json::Object(Object::new()))).collect();
+    let required: Vec<&str> = names().collect();
+    object! {"type": "object", "properties": properties, "required": required}.into()
 }
 
 /// Returns the input files that no request has.

@@ -24,6 +24,8 @@ pub enum Runtime {
         /// The program and its arguments, started in the folder of the prefab
         command: Vec<String>,
     },
+    /// As plans, whose steps are calls of other tools
+    Plan,
     /// Nowhere: an index lists the prefab, and its functions are published elsewhere
     Listed,
 }
@@ -39,22 +41,24 @@ pub enum McpServer {
     Configured(String),
 }
 
-const KINDS: [&str; 4] = ["builtin", "http", "mcp", "process"];
+const KINDS: [&str; 5] = ["builtin", "http", "mcp", "plan", "process"];
 
 pub(super) fn read(node: &Node<'_>) -> Option<Runtime> {
     let mut fields = Fields::of(node.clone())?;
-    let [builtin, http, mcp, process] = KINDS.map(|kind| fields.take(kind));
-    let found = [&builtin, &http, &mcp, &process].into_iter().flatten().count();
+    let [builtin, http, mcp, plan, process] = KINDS.map(|kind| fields.take(kind));
+    let found = [&builtin, &http, &mcp, &plan, &process].into_iter().flatten().count();
     if found != 1 {
         let problem =
             format!("a runtime is exactly one of {}, and this has {found}", KINDS.join(", "));
         fields.node().fault(problem);
     }
     fields.finish();
-    let builtin = builtin.and_then(|node| {
-        Fields::of(node)?.finish();
-        Some(Runtime::Builtin)
-    });
+    let without_members = |node: Option<Node<'_>>, runtime| {
+        Fields::of(node?)?.finish();
+        Some(runtime)
+    };
+    let builtin = without_members(builtin, Runtime::Builtin);
+    let plan = without_members(plan, Runtime::Plan);
     let http = http.and_then(|node| read_http(node));
     let mcp = mcp.and_then(|node| read_mcp(node));
     let process = process.and_then(|node| {
@@ -63,7 +67,7 @@ pub(super) fn read(node: &Node<'_>) -> Option<Runtime> {
         fields.finish();
         Some(Runtime::Process { command: command? })
     });
-    builtin.or(http).or(mcp).or(process)
+    builtin.or(http).or(mcp).or(plan).or(process)
 }
 
 fn read_http(node: Node<'_>) -> Option<Runtime> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolwright_core::{Json, object};
 
-use super::{CatalogTools, LocalCatalog, access, filter, unavailable};
+use super::{CatalogTools, LocalCatalog, filter, unavailable};
 use crate::catalog::{Access, Catalog, CatalogError, FunctionHit, PrefabHit, SearchOptions};
 use crate::handler::ToolResult;
 use crate::prelude::*;
@@ -113,7 +113,7 @@ async fn find(
     options: SearchOptions,
 ) -> Result<(Vec<PrefabHit>, Option<&'static str>), ToolError> {
     let LocalCatalog { catalog, runner } = (tools.open)().await?;
-    let access = access(scope).await;
+    let access = Access::of(scope).await;
     let searched = catalog.clone();
     // The first search reads or builds the index.
     let search = move || {

@@ -21,8 +21,8 @@ use crate::plan::event::PlanEventKind;
 use crate::plan::journal::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, Question, StepAnswer,
 };
-use crate::session::Session;
-use crate::settings::Retry;
+use crate::session::{Scope, Session};
+use crate::settings::{Effect, Retry, Settings};
 use crate::toolbox::{StepTool, Toolbox};
 
 /// What the calls of a run share.
@@ -30,6 +30,8 @@ pub(super) struct CallScope {
     pub(super) toolbox: Toolbox,
     pub(super) session: Session,
     pub(super) journal: Arc<dyn PlanJournal>,
+    /// The call of a tool that is a plan, if the calls of the steps are within it. Then nothing is recorded here
+    pub(super) outer: Option<Scope>,
     pub(super) emit: Box<dyn Fn(PlanEventKind) + Send + Sync>,
     /// Number of attempts of the run
     pub(super) calls: AtomicU64,
@@ -58,6 +60,26 @@ pub(super) enum CallEnd {
     Cancelled,
     /// The journal failed
     Unrecorded(PlanJournalError),
+}
+
+/// Returns the tool of a step, with the step's settings.
+pub(crate) async fn step_tool(toolbox: &Toolbox, step: &Step) -> Result<StepTool, CallError> {
+    let change = |settings: &mut Settings| {
+        if let Some(timeout_ms) = step.timeout_ms {
+            settings.deadline = Duration::from_millis(timeout_ms);
+        }
+        // The output goes to other steps, so nothing is cut for a model.
+        settings.budget = usize::MAX;
+        settings.effect = match (step.idempotent, settings.effect) {
+            (Some(false), _) => Effect::Once,
+            (Some(true), Effect::Once) => Effect::Keyed,
+            (_, effect) => effect,
+        };
+        if step.retry.is_some() {
+            settings.retry = None;
+        }
+    };
+    toolbox.step_tool(&step.tool, change).await
 }
 
 /// Makes a call until it succeeds, may not be repeated, or has no retries left, and records the result.
@@ -97,7 +119,19 @@ pub(super) async fn make(
         let (step_id, item) = (step.id.clone(), call.item);
         (scope.emit)(PlanEventKind::CallStarted { step: step_id, item, attempt: attempts });
         let answered = answered.as_ref().map(|(approval, answer)| (&**approval, answer));
-        let status = scope.toolbox.call_step(&scope.session, tool, &written, &key, answered).await;
+        let status = match &scope.outer {
+            None => {
+                Ok(scope.toolbox.call_step(&scope.session, tool, &written, &key, answered).await)
+            }
+            Some(outer) => outer.call_step(tool, &written).await,
+        };
+        let status = match status {
+            Ok(status) => status,
+            Err(error) => {
+                let error = StepError::new(error.error_type(), error.text.as_str());
+                return record(scope, step, call, Err(error), started_ms, attempts).await;
+            }
+        };
         let result = match status {
             CallStatus::Waiting(approval) => {
                 scope.calls.fetch_sub(1, Ordering::Relaxed);
@@ -153,7 +187,9 @@ async fn record(
     };
     let ended_ms = now_ms();
     let entry = Entry { step: step.id.clone(), item: call.item, time_ms: ended_ms, event };
-    if let Err(error) = scope.journal.append(&scope.session.run, entry).await {
+    if scope.outer.is_none()
+        && let Err(error) = scope.journal.append(&scope.session.run, entry).await
+    {
         return CallEnd::Unrecorded(error);
     }
     (scope.emit)(PlanEventKind::CallEnded {

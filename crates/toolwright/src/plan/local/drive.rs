@@ -25,7 +25,6 @@ use crate::plan::journal::{
 use crate::plan::replay::{Next, Place, Replay};
 use crate::plan::report::RunReport;
 use crate::session::Session;
-use crate::settings::Effect;
 use crate::toolbox::StepTool;
 
 /// Makes the calls of a run until it ends or waits for a person.
@@ -106,21 +105,7 @@ impl Drop for LiveGuard<'_> {
 async fn step_tools(engine: &LocalEngine, plan: &Plan) -> Result<Vec<StepTool>, PlanRunError> {
     let mut tools = Vec::with_capacity(plan.steps.len());
     for step in &plan.steps {
-        let tool = engine.toolbox.step_tool(&step.tool, |settings| {
-            if let Some(timeout_ms) = step.timeout_ms {
-                settings.deadline = Duration::from_millis(timeout_ms);
-            }
-            // The output goes to other steps, so nothing is cut for a model.
-            settings.budget = usize::MAX;
-            settings.effect = match (step.idempotent, settings.effect) {
-                (Some(false), _) => Effect::Once,
-                (Some(true), Effect::Once) => Effect::Keyed,
-                (_, effect) => effect,
-            };
-            if step.retry.is_some() {
-                settings.retry = None;
-            }
-        });
+        let tool = call::step_tool(&engine.toolbox, step);
         tools.push(tool.await.map_err(|error| PlanRunError::Engine(error.text))?);
     }
     Ok(tools)
@@ -160,6 +145,7 @@ fn scope(
         toolbox: engine.toolbox.clone().with_journal(SharedJournal::new(intents)),
         session,
         journal: Arc::clone(&engine.journal),
+        outer: None,
         emit: Box::new(emit),
         calls: AtomicU64::new(0),
         max_calls: record.plan.limits.calls.unwrap_or(u64::MAX),

@@ -1,0 +1,90 @@
+//! A plan as the body of a tool: the calls of its steps are calls within the call of the tool.
+//!
+//! Nothing of it is recorded as a run. Each call is journaled, allowed or denied, and written to the ledger as a call that
+//! a tool makes; a repeated call of the tool finds the recorded outcomes of its steps.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use toolwright_core::json::Object;
+use toolwright_core::plan::{Graph, Interpreter, MAX_STEPS, Plan, StepError, StepResult, check};
+
+use super::PARALLEL;
+use super::call::{self, CallEnd, CallScope};
+use super::now_ms;
+use crate::error::ToolError;
+use crate::plan::journal::MemoryPlanJournal;
+use crate::plan::tools::plan_tools;
+use crate::session::Scope;
+use crate::toolbox::Toolbox;
+
+/// Runs a plan with tools of a toolbox, within the call of a scope, and returns its outputs. A step that fails, and may not,
+/// fails the call after the steps that do not depend on it.
+pub(crate) async fn run(
+    scope: &Scope,
+    toolbox: &Toolbox,
+    plan: &Arc<Plan>,
+    inputs: Object,
+) -> Result<Object, ToolError> {
+    let tools = plan_tools(toolbox, plan.tool_names()).await;
+    if let Some(error) = check(plan, &tools, MAX_STEPS).errors.first() {
+        return Err(ToolError::new(format!("The plan cannot run: {error}")).with_kind("PlanError"));
+    }
+    let mut step_tools = Vec::with_capacity(plan.steps.len());
+    for step in &plan.steps {
+        step_tools.push(call::step_tool(toolbox, step).await?);
+    }
+    let graph = Arc::new(Graph::new(plan, &tools));
+    let mut interpreter = Interpreter::new(Arc::clone(plan), graph, Arc::new(inputs.into()));
+    let calls = CallScope {
+        toolbox: toolbox.clone(),
+        session: scope.session.clone(),
+        journal: Arc::new(MemoryPlanJournal::new()),
+        outer: Some(scope.clone()),
+        emit: Box::new(|_| ()),
+        calls: AtomicU64::new(0),
+        max_calls: plan.limits.calls.unwrap_or(u64::MAX),
+    };
+    let parallel = plan.limits.parallel.map_or(PARALLEL, |own| PARALLEL.min(own as usize));
+    let mut running = FuturesUnordered::new();
+    loop {
+        while running.len() < parallel {
+            let Some(planned) = interpreter.next_call() else { break };
+            if !calls.may_call() {
+                let max = calls.max_calls;
+                let text = format!("The plan has reached its limit of {max} calls.");
+                return Err(ToolError::new(text).with_kind("PlanError"));
+            }
+            calls.count_call();
+            let (step, tool) = (&plan.steps[planned.step], &step_tools[planned.step]);
+            let calls = &calls;
+            running.push(async move {
+                let end = call::make(calls, step, tool, &planned, None, now_ms()).await;
+                (planned, end)
+            });
+        }
+        let Some((planned, end)) = running.next().await else { break };
+        let result = match end {
+            CallEnd::Done { result, .. } => result,
+            CallEnd::Waiting(approval) => Err(StepError::new("not_allowed", approval.reason)),
+            CallEnd::Cancelled => return Err(ToolError::new("The call was cancelled.")),
+            CallEnd::Unrecorded(error) => return Err(ToolError::new(error.to_string()).retryable()),
+        };
+        match result {
+            Ok(output) => interpreter.succeed(planned.step, planned.item, output),
+            Err(error) => interpreter.fail(planned.step, planned.item, error),
+        }
+    }
+    let failed = (0..plan.steps.len()).find_map(|at| match interpreter.result(at)? {
+        StepResult::Failed { error, continued: false } => Some((&plan.steps[at].id, error)),
+        _ => None,
+    });
+    match failed {
+        Some((step, error)) => {
+            let text = format!("The step '{step}' failed: {}", error.message);
+            Err(ToolError::new(text).with_kind(error.kind.clone()))
+        }
+        None => Ok(interpreter.outputs()),
+    }
+}
