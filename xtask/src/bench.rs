@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::features;
 use crate::run::{Outcome, Program, root};
 
 /// How long each benchmark measures.
@@ -20,8 +21,8 @@ pub(crate) fn run(length: Length) -> Outcome {
         println!("no benchmarks");
     }
     for (package, bench) in benches {
-        let program = Program::cargo().with(&["bench", "--all-features"]);
-        let program = program.with(&["--package", &package, "--bench", &bench]);
+        let program = Program::cargo().with(&["bench", "--package", &package, "--bench", &bench]);
+        let program = program.with(&["--features", &features::light_of(&package)]);
         match length {
             Length::Whole => program.run()?,
             Length::Short => program.env("DIVAN_MAX_TIME", "0.1").run()?,

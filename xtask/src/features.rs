@@ -20,7 +20,7 @@ pub(crate) const LIGHT: &[&str] = &[
 ];
 
 /// Features that take long to build. Each has its own step in `ci --full`.
-pub(crate) const HEAVY: &[&str] = &[];
+pub(crate) const HEAVY: &[&str] = &["toolwright-gateway/temporal", "toolwright/temporal"];
 
 /// [`LIGHT`] as a value of `--features`.
 pub(crate) fn light() -> String {

@@ -30,6 +30,7 @@
 //! | the workflow view, for people and editors, and the way back | `view` |
 //! | the states of the steps of a run | `state` |
 //! | the state of a run: which calls come next, and what follows from their results | `interpret` |
+//! | values that an engine stores elsewhere, in place of which the interpreter has handles | `stored` |
 //! | pictures of a plan and of a run | `draw` |
 //! | Arazzo documents, written and read | `arazzo` |
 //!
@@ -45,6 +46,7 @@ mod error;
 mod graph;
 mod interpret;
 mod state;
+pub mod stored;
 mod template;
 mod tools;
 mod view;

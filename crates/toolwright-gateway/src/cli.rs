@@ -55,6 +55,9 @@ enum Command {
     Serve(serve::Serve),
     /// Translate tools, a request, a response or a stream from one dialect to another
     Translate(translate::Translate),
+    /// Offer tools to plans on a Temporal server
+    #[cfg(feature = "temporal")]
+    Worker(plan::worker::Worker),
 }
 
 /// Runs the command of the arguments.
@@ -71,6 +74,8 @@ pub fn run() -> ExitCode {
         Command::Plan(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Translate(command) => command.run(),
+        #[cfg(feature = "temporal")]
+        Command::Worker(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

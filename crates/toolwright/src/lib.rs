@@ -92,6 +92,8 @@ pub mod session;
 pub mod settings;
 #[cfg(feature = "sqlite")]
 pub mod store;
+#[cfg(feature = "temporal")]
+pub mod temporal;
 pub mod toolbox;
 #[cfg(feature = "transport")]
 pub mod transport;

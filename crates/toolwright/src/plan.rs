@@ -7,10 +7,11 @@
 //! |---|---|
 //! | the tools of a plan, from a toolbox | `tools` |
 //! | the interface of the engines | `engine` |
+//! | the start of a run, and one call of it, on any engine | `start`, `call`, `intent` |
 //! | runs with what happened to their calls, in memory or in SQLite | `journal` |
 //! | a run as its journal tells it, and its report | `replay`, `report` |
 //! | what happens in a run, for those who watch it | `event` |
-//! | the engine of this process: start and resume, the loop, one call | `local` |
+//! | the engine of this process: start and resume, the loop | `local` |
 //!
 //! ```
 //! use toolwright::plan::{Engine, LocalEngine, NewRun, Plan, RunStatus};
@@ -44,12 +45,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub(crate) mod call;
 mod engine;
 mod event;
+pub(crate) mod intent;
 pub mod journal;
 pub(crate) mod local;
-mod replay;
+pub(crate) mod replay;
 mod report;
+pub(crate) mod start;
 mod tools;
 
 pub use engine::{Engine, EngineFuture, NewRun, PlanRunError};

@@ -134,6 +134,7 @@ const CRATES: &[Layers] = &[
             "resolve",
             "run",
             "plan",
+            "temporal",
             "prelude",
             "builtin",
             "mcp",

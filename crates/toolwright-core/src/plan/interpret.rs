@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::document::{OnError, Plan, Step};
 use super::graph::{Edge, EdgeKind, Graph};
+use super::stored::{lookup, lookup_stored, stored_items};
 use super::template::{Reference, Source};
 use crate::json::{Json, Object, key};
 use crate::object;
@@ -103,6 +104,8 @@ pub struct Interpreter {
     ready: BTreeSet<usize>,
     /// Steps that ended since the last look
     settled: Vec<usize>,
+    /// Whether handles may stand for values
+    has_handles: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -137,14 +140,37 @@ enum Absent {
 impl Interpreter {
     /// Starts a plan that was [checked](super::check).
     pub fn new(plan: Arc<Plan>, graph: Arc<Graph>, inputs: Arc<Json>) -> Interpreter {
+        Interpreter::start(plan, graph, inputs, false)
+    }
+
+    /// Starts a plan that was [checked](super::check), for an engine that stores [values](super::stored) elsewhere.
+    pub fn with_handles(plan: Arc<Plan>, graph: Arc<Graph>, inputs: Arc<Json>) -> Interpreter {
+        Interpreter::start(plan, graph, inputs, true)
+    }
+
+    fn start(
+        plan: Arc<Plan>,
+        graph: Arc<Graph>,
+        inputs: Arc<Json>,
+        has_handles: bool,
+    ) -> Interpreter {
         let waiting = |step| Progress::Waiting(graph.before(step).len());
         let steps: Vec<Progress> = (0..plan.steps.len()).map(waiting).collect();
         let ids = plan.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at));
         let positions = Arc::new(ids.collect());
         let (ready, settled) = (BTreeSet::new(), Vec::new());
         let item_counts = vec![None; steps.len()];
-        let mut interpreter =
-            Interpreter { plan, graph, inputs, positions, steps, item_counts, ready, settled };
+        let mut interpreter = Interpreter {
+            plan,
+            graph,
+            inputs,
+            positions,
+            steps,
+            item_counts,
+            ready,
+            settled,
+            has_handles,
+        };
         for step in 0..interpreter.steps.len() {
             if matches!(interpreter.steps[step], Progress::Waiting(0))
                 && let Some(result) = interpreter.open(step)
@@ -304,7 +330,10 @@ impl Interpreter {
         }
         let items = match &own.each {
             None => None,
-            Some(each) => match each.fill(&mut |reference| self.value(reference, None)) {
+            Some(each) => match each
+                .fill(&mut |reference| self.value(reference, None))
+                .map(|items| if self.has_handles { stored_items(items) } else { items })
+            {
                 Ok(Json::Array(items)) => Some(items),
                 Ok(other) => {
                     let message =
@@ -375,11 +404,11 @@ impl Interpreter {
     /// Returns the value of a reference.
     fn value(&self, reference: &Reference, item: Option<(&Json, usize)>) -> Result<Json, Absent> {
         let found = match &reference.source {
-            Source::Inputs => lookup(&self.inputs, &reference.pointer),
-            Source::Item => item.and_then(|(item, _)| lookup(item, &reference.pointer)),
+            Source::Inputs => self.lookup(&self.inputs, reference),
+            Source::Item => item.and_then(|(item, _)| self.lookup(item, reference)),
             Source::Index => item.map(|(_, at)| Json::from(at)),
             Source::Step(id) => match self.positions.get(id).and_then(|&at| self.result(at)) {
-                Some(StepResult::Succeeded(output)) => lookup(output, &reference.pointer),
+                Some(StepResult::Succeeded(output)) => self.lookup(output, reference),
                 Some(StepResult::Failed { continued: true, .. }) => {
                     return Ok(reference.default.clone().unwrap_or_default());
                 }
@@ -393,6 +422,14 @@ impl Interpreter {
             let message = format!("there is no value at '{reference}', and no '$default'");
             Absent::Missing(message)
         })
+    }
+
+    fn lookup(&self, value: &Json, reference: &Reference) -> Option<Json> {
+        if self.has_handles {
+            lookup_stored(value, reference)
+        } else {
+            lookup(value, &reference.pointer)
+        }
     }
 
     /// Returns the value of a reference; null if there is none.
@@ -454,15 +491,5 @@ fn failed(on_error: OnError, error: StepError) -> StepResult {
         OnError::Fail => StepResult::Failed { error, continued: false },
         OnError::Continue => StepResult::Failed { error, continued: true },
         OnError::Skip => StepResult::Skipped { reason: format!("it failed: {error}") },
-    }
-}
-
-/// Looks up a part of an output. Many tools return JSON as text, so a pointer may lead into a text that is JSON.
-fn lookup(value: &Json, pointer: &str) -> Option<Json> {
-    match value {
-        Json::String(text) if !pointer.is_empty() => {
-            Json::parse(text).ok()?.pointer(pointer).cloned()
-        }
-        value => value.pointer(pointer).cloned(),
     }
 }

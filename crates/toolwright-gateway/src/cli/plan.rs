@@ -3,10 +3,13 @@
 
 mod arazzo;
 mod draw;
+mod engine;
 mod progress;
 mod publish;
 mod run;
 mod tools;
+#[cfg(feature = "temporal")]
+pub(super) mod worker;
 
 use std::path::{Path, PathBuf};
 
@@ -66,6 +69,8 @@ enum Action {
     Show(run::Show),
     /// Answer a question of a run, and continue it
     Answer(run::AnswerQuestion),
+    /// Cancel a run
+    Cancel(run::Cancel),
     /// Repeat a run from a step on
     Fork(run::Fork),
     /// Delete a run with its outputs
@@ -130,6 +135,7 @@ impl Plan {
             Action::Runs(runs) => runs.run(),
             Action::Show(show) => show.run(),
             Action::Answer(answer) => answer.run(),
+            Action::Cancel(cancel) => cancel.run(),
             Action::Fork(fork) => fork.run(),
             Action::Delete(delete) => delete.run(),
             Action::Draw(draw) => draw.run(),

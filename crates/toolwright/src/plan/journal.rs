@@ -4,6 +4,8 @@
 //! journal keeps the complete output of each call until the run is deleted.
 
 mod memory;
+#[cfg(any(feature = "sqlite", feature = "temporal"))]
+mod record;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -189,7 +191,7 @@ impl Question {
 
 impl StepAnswer {
     /// Returns the answer for a call that asked for approval, if it is one.
-    pub(super) fn to_answer(&self) -> Option<Answer> {
+    pub(crate) fn to_answer(&self) -> Option<Answer> {
         match self {
             StepAnswer::Approve => Some(Answer::Approve),
             StepAnswer::Reject(reason) => Some(Answer::Reject(reason.clone())),
@@ -222,58 +224,6 @@ impl StepAnswer {
             }
             _ => Err(DocumentError::new("\"approve\", \"reject\" or \"output\"").within("answer")),
         }
-    }
-}
-
-impl EntryEvent {
-    /// Returns the kind and the data, for a stored record.
-    #[cfg(feature = "sqlite")]
-    fn to_record(&self) -> (&'static str, Json) {
-        let call = |started_ms: u64, attempts: u32| object! {"started_ms": started_ms, "attempts": attempts};
-        match self {
-            EntryEvent::Intent => ("intent", Json::Null),
-            EntryEvent::Withdrawn => ("withdrawn", Json::Null),
-            EntryEvent::Succeeded { output, started_ms, attempts } => {
-                let mut data = call(*started_ms, *attempts);
-                data.insert("output", output.clone());
-                ("succeeded", data.into())
-            }
-            EntryEvent::Failed { error, started_ms, attempts } => {
-                let mut data = call(*started_ms, *attempts);
-                data.insert("error", error.to_json());
-                ("failed", data.into())
-            }
-            EntryEvent::Asked(Question::Approval(approval)) => ("asked", approval.to_json()),
-            EntryEvent::Asked(Question::Uncertain) => ("uncertain", Json::Null),
-            EntryEvent::Answered(answer) => ("answered", answer.to_json()),
-        }
-    }
-
-    /// Reads a stored record.
-    #[cfg(feature = "sqlite")]
-    fn from_record(kind: &str, data: &Json) -> Result<EntryEvent, DocumentError> {
-        let fields = || ObjectReader::of(data);
-        Ok(match kind {
-            "intent" => EntryEvent::Intent,
-            "withdrawn" => EntryEvent::Withdrawn,
-            "succeeded" => EntryEvent::Succeeded {
-                output: fields()?.required("output", |value| Ok(value.clone()))?,
-                started_ms: fields()?.count("started_ms")?,
-                attempts: fields()?.count("attempts")?,
-            },
-            "failed" => {
-                let error = fields()?.object("error")?;
-                EntryEvent::Failed {
-                    error: StepError::new(error.text("kind")?, error.text("message")?),
-                    started_ms: fields()?.count("started_ms")?,
-                    attempts: fields()?.count("attempts")?,
-                }
-            }
-            "asked" => EntryEvent::Asked(Question::Approval(Box::new(Approval::from_json(data)?))),
-            "uncertain" => EntryEvent::Asked(Question::Uncertain),
-            "answered" => EntryEvent::Answered(StepAnswer::from_json(data)?),
-            _ => return Err(DocumentError::new("a known kind of entry")),
-        })
     }
 }
 

@@ -1,22 +1,17 @@
 //! The engine of this process: it makes calls through a toolbox and records them in a journal.
 
-mod call;
 mod drive;
-mod intent;
 pub(crate) mod nested;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use toolwright_core::args::Parameters;
-use toolwright_core::json::{Object, pointer};
+use toolwright_core::json::pointer;
 use toolwright_core::plan::{
-    Graph, MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Template, check,
+    Graph, Interpreter, MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Template, check,
 };
-use toolwright_core::{Json, Tool};
 
 use super::engine::{Engine, EngineFuture, NewRun, PlanRunError};
 use super::event::Observer;
@@ -26,6 +21,7 @@ use super::journal::{
 };
 use super::replay::{Next, Replay};
 use super::report::RunReport;
+use super::start::{check_run, digests, new_record, now_ms};
 use super::tools::plan_tools;
 use crate::context::Context;
 use crate::session::Caller;
@@ -122,19 +118,10 @@ impl LocalEngine {
     }
 
     async fn start_run(&self, new: NewRun) -> Result<Arc<str>, PlanRunError> {
-        let NewRun { mut plan, inputs, caller } = new;
-        if plan.steps.len() > self.max_steps {
-            let report = check(&plan, &PlanTools::default(), self.max_steps);
-            return Err(PlanRunError::Invalid(report.errors));
-        }
-        let mut tools = self.tools(&plan).await;
-        let mut errors = check(&plan, &tools, self.max_steps).errors;
-        let inputs = complete_inputs(&plan, inputs, &mut errors);
-        if !errors.is_empty() {
-            return Err(PlanRunError::Invalid(errors));
-        }
-        tools.pin(&mut plan);
-        let record = new_record(plan, Arc::new(inputs), caller, &tools, None)?;
+        // A plan with too many steps is refused before its tools are asked for.
+        let is_small = new.plan.steps.len() <= self.max_steps;
+        let mut tools = if is_small { self.tools(&new.plan).await } else { PlanTools::default() };
+        let record = check_run(new, &mut tools, self.max_steps)?;
         self.journal.create(&record, Vec::new()).await?;
         Ok(record.id)
     }
@@ -184,7 +171,8 @@ impl LocalEngine {
         let (record, entries) = self.journal.load(run).await?;
         let tools = self.tools(&record.plan).await;
         let graph = Arc::new(Graph::new(&record.plan, &tools));
-        let replay = Replay::new(&record, entries, graph);
+        let (plan, inputs) = (Arc::clone(&record.plan), Arc::clone(&record.inputs));
+        let replay = Replay::new(&record, entries, Interpreter::new(plan, graph, inputs));
         Ok((record, tools, replay))
     }
 
@@ -291,77 +279,6 @@ impl Engine for LocalEngine {
             Ok(RunReport::new(record, &replay, None))
         })
     }
-}
-
-/// Creates the record of a run that starts now.
-fn new_record(
-    plan: Plan,
-    inputs: Arc<Json>,
-    caller: Caller,
-    tools: &PlanTools,
-    parent: Option<Arc<str>>,
-) -> Result<RunRecord, PlanRunError> {
-    Ok(RunRecord {
-        id: random_id()?,
-        caller,
-        digests: digests(&plan, tools),
-        plan: Arc::new(plan),
-        inputs,
-        status: RunStatus::Running,
-        created_ms: now_ms(),
-        ended_ms: None,
-        parent,
-    })
-}
-
-/// Checks inputs and adds the defaults of absent ones.
-fn complete_inputs(plan: &Plan, inputs: Json, errors: &mut Vec<PlanError>) -> Json {
-    let mut fail = |path: String, message: String| {
-        errors.push(PlanError::new(PlanErrorKind::Argument, path, message));
-    };
-    let Json::Object(mut inputs) = inputs else {
-        fail("/inputs".to_owned(), "the inputs are not an object".to_owned());
-        return Json::Null;
-    };
-    let Some(schema) = &plan.inputs else {
-        if !inputs.is_empty() {
-            fail("/inputs".to_owned(), "the plan has no inputs, and some are given".to_owned());
-        }
-        return Object::new().into();
-    };
-    let tool = Tool::function("inputs", schema.clone());
-    // The parser of the plan has compiled the schema before.
-    if let Ok(parameters) = Parameters::compile(&tool, &[]) {
-        parameters.complete(&mut inputs, &[]);
-        for violation in parameters.check().violations(&inputs.clone().into()) {
-            fail(format!("/inputs{}", violation.path), violation.message);
-        }
-    }
-    inputs.into()
-}
-
-/// Returns the digest of each tool of a plan, in the order of the plan.
-fn digests(plan: &Plan, tools: &PlanTools) -> Vec<(String, String)> {
-    let mut digests: Vec<(String, String)> = Vec::new();
-    for name in plan.tool_names() {
-        let digest = tools.get(name).and_then(|tool| tool.digest.clone());
-        let is_known = digests.iter().any(|(known, _)| known == name);
-        digests.extend(digest.filter(|_| !is_known).map(|digest| (name.to_owned(), digest)));
-    }
-    digests
-}
-
-fn random_id() -> Result<Arc<str>, PlanRunError> {
-    let mut bytes = [0; 16];
-    let random = getrandom::fill(&mut bytes);
-    random.map_err(|error| PlanRunError::NoRandomness(error.to_string()))?;
-    Ok(format!("plan_{:032x}", u128::from_be_bytes(bytes)).into())
-}
-
-/// Returns the time in milliseconds since 1970.
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl From<PlanJournalError> for crate::call::journal::JournalError {

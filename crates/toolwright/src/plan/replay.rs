@@ -1,33 +1,32 @@
 //! A run as its journal tells it: recorded results are applied, the other calls come next.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 use toolwright_core::plan::{
-    Graph, Interpreter, PlannedCall, StepError, StepResult, StepState, StepStatus,
+    Interpreter, PlannedCall, StepError, StepResult, StepState, StepStatus,
 };
 
 use super::journal::{Entry, EntryEvent, Question, RunRecord, StepAnswer};
 
 /// A step, and the item of its `each`.
-pub(super) type Place = (usize, Option<usize>);
+pub(crate) type Place = (usize, Option<usize>);
 
 /// A run that is being continued, or only looked at.
-pub(super) struct Replay {
-    pub(super) interpreter: Interpreter,
+pub(crate) struct Replay {
+    pub(crate) interpreter: Interpreter,
     recorded: HashMap<Place, Recorded>,
     /// Calls that wait for a person
     waiting: HashMap<Place, (PlannedCall, Question)>,
-    pub(super) statuses: Vec<StepStatus>,
+    pub(crate) statuses: Vec<StepStatus>,
     started_ms: u64,
     /// Whether the run is being driven, so that a call that was started is in progress
     is_live: bool,
     /// The arguments of steps without `each`, if a report needs them
     inputs: Option<HashMap<usize, Object>>,
     /// Number of attempts so far
-    pub(super) calls: u64,
+    pub(crate) calls: u64,
 }
 
 /// What the journal has of a call.
@@ -41,7 +40,7 @@ struct Recorded {
 }
 
 /// What comes next.
-pub(super) enum Next {
+pub(crate) enum Next {
     /// A call, and the answer of a person about it
     Call(PlannedCall, Option<(Question, StepAnswer)>),
     /// A person is asked about a call for the first time
@@ -51,11 +50,11 @@ pub(super) enum Next {
 }
 
 impl Replay {
-    pub(super) fn new(record: &RunRecord, entries: Vec<Entry>, graph: Arc<Graph>) -> Replay {
-        let (plan, inputs) = (Arc::clone(&record.plan), Arc::clone(&record.inputs));
+    /// Applies the entries of a run to the interpreter of its plan.
+    pub(crate) fn new(record: &RunRecord, entries: Vec<Entry>, interpreter: Interpreter) -> Replay {
         let mut replay = Replay {
-            statuses: vec![StepStatus::default(); plan.steps.len()],
-            interpreter: Interpreter::new(plan, graph, inputs),
+            statuses: vec![StepStatus::default(); record.plan.steps.len()],
+            interpreter,
             recorded: HashMap::new(),
             waiting: HashMap::new(),
             started_ms: record.created_ms,
@@ -108,7 +107,7 @@ impl Replay {
     }
 
     /// Notes that a call of a step has started.
-    pub(super) fn start(&mut self, step: usize, time_ms: u64) {
+    pub(crate) fn start(&mut self, step: usize, time_ms: u64) {
         let time = time_ms.saturating_sub(self.started_ms);
         let status = &mut self.statuses[step];
         status.state = StepState::Running;
@@ -116,7 +115,7 @@ impl Replay {
     }
 
     /// Notes that a call of a step has ended.
-    pub(super) fn end(&mut self, step: usize, time_ms: u64, attempts: u32) {
+    pub(crate) fn end(&mut self, step: usize, time_ms: u64, attempts: u32) {
         let time = time_ms.saturating_sub(self.started_ms);
         self.calls += u64::from(attempts);
         let status = &mut self.statuses[step];
@@ -126,18 +125,18 @@ impl Replay {
 
     /// Prepares a report: keeps the arguments of calls, and takes a call that was started for one in progress if the run
     /// is being driven.
-    pub(super) fn prepare_report(&mut self, is_live: bool) {
+    pub(crate) fn prepare_report(&mut self, is_live: bool) {
         self.inputs = Some(HashMap::new());
         self.is_live = is_live;
     }
 
     /// Returns the arguments of a step, if they are kept.
-    pub(super) fn input(&self, step: usize) -> Option<&Object> {
+    pub(crate) fn input(&self, step: usize) -> Option<&Object> {
         self.inputs.as_ref()?.get(&step)
     }
 
     /// Returns what comes next. Recorded results are applied on the way.
-    pub(super) fn next(&mut self) -> Option<Next> {
+    pub(crate) fn next(&mut self) -> Option<Next> {
         while let Some(call) = self.interpreter.next_call() {
             let place = (call.step, call.item);
             if let Some(inputs) = self.inputs.as_mut().filter(|_| call.item.is_none()) {
@@ -178,7 +177,7 @@ impl Replay {
 
     /// Applies the failure of a call. Nothing is asked about items after one that lets the step fail: a run that is
     /// continued later does not reach them either.
-    pub(super) fn fail(&mut self, step: usize, item: Option<usize>, error: StepError) {
+    pub(crate) fn fail(&mut self, step: usize, item: Option<usize>, error: StepError) {
         self.interpreter.fail(step, item, error);
         let Some(failed) = self.interpreter.failed_item(step) else { return };
         let mut abandoned = 0;
@@ -193,13 +192,13 @@ impl Replay {
     }
 
     /// Whether an earlier item lets the step of an item fail.
-    pub(super) fn is_abandoned(&self, step: usize, item: Option<usize>) -> bool {
+    pub(crate) fn is_abandoned(&self, step: usize, item: Option<usize>) -> bool {
         let failed = self.interpreter.failed_item(step);
         failed.is_some_and(|failed| item.is_some_and(|item| item > failed))
     }
 
     /// Returns the recorded output of a step, or of the last item that has one.
-    pub(super) fn recorded_output(&self, step: usize) -> Option<&Json> {
+    pub(crate) fn recorded_output(&self, step: usize) -> Option<&Json> {
         let places = self.recorded.iter().filter(|((own, _), _)| *own == step);
         let outputs = places.filter_map(|((_, item), recorded)| {
             Some((item, recorded.result.as_ref()?.as_ref().ok()?))
@@ -208,19 +207,19 @@ impl Replay {
     }
 
     /// Lets a call wait for a person.
-    pub(super) fn wait(&mut self, call: PlannedCall, question: Question) {
+    pub(crate) fn wait(&mut self, call: PlannedCall, question: Question) {
         self.statuses[call.step].state = StepState::Waiting;
         self.waiting.insert((call.step, call.item), (call, question));
     }
 
     /// Continues with a call that a person has answered; none if it does not wait.
-    pub(super) fn answer(&mut self, place: Place, answer: StepAnswer) -> Option<Next> {
+    pub(crate) fn answer(&mut self, place: Place, answer: StepAnswer) -> Option<Next> {
         let (call, question) = self.waiting.remove(&place)?;
         Some(answered(call, question, answer))
     }
 
     /// Returns the calls that wait for a person, in order.
-    pub(super) fn questions(&self) -> Vec<(Place, &Question)> {
+    pub(crate) fn questions(&self) -> Vec<(Place, &Question)> {
         let mut questions: Vec<_> =
             self.waiting.iter().map(|(place, (_, question))| (*place, question)).collect();
         questions.sort_by_key(|(place, _)| *place);
@@ -228,7 +227,7 @@ impl Replay {
     }
 
     /// Returns the state of each step.
-    pub(super) fn statuses(&self) -> Vec<StepStatus> {
+    pub(crate) fn statuses(&self) -> Vec<StepStatus> {
         let mut statuses = self.statuses.clone();
         let waiting: Vec<usize> = self.waiting.keys().map(|(step, _)| *step).collect();
         for (step, status) in statuses.iter_mut().enumerate() {

@@ -64,7 +64,7 @@ pub struct StepQuestion {
 }
 
 impl RunReport {
-    pub(super) fn new(run: RunRecord, replay: &Replay, error: Option<StepError>) -> RunReport {
+    pub(crate) fn new(run: RunRecord, replay: &Replay, error: Option<StepError>) -> RunReport {
         let interpreter = &replay.interpreter;
         let plan = interpreter.plan();
         let id = |step: usize| plan.steps[step].id.clone();

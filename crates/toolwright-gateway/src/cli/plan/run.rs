@@ -1,4 +1,4 @@
-//! Runs of plans: start, resume, list, show, answer, fork, delete.
+//! Runs of plans: start, resume, list, show, answer, cancel, fork, delete.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use toolwright::{Caller, Json, Toolbox};
 use toolwright_core::json::{Object, Path as JsonPath};
 use toolwright_core::{date, object};
 
+use super::engine::EngineOptions;
 use super::progress;
 use super::tools::PlanToolOptions;
 use crate::cli::exit::{self, Failure};
@@ -82,6 +83,8 @@ pub(super) struct Show {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    engine: EngineOptions,
+    #[command(flatten)]
     tools: PlanToolOptions,
 }
 
@@ -108,6 +111,16 @@ pub(super) struct AnswerQuestion {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct Cancel {
+    /// The run
+    run: String,
+    #[command(flatten)]
+    engine: EngineOptions,
+    #[command(flatten)]
+    tools: PlanToolOptions,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Delete {
     /// The run
     run: String,
@@ -128,6 +141,8 @@ struct RunOptions {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    engine: EngineOptions,
+    #[command(flatten)]
     tools: PlanToolOptions,
 }
 
@@ -137,9 +152,13 @@ impl Run {
         let plan = super::read_to_run(&self.file, &self.options.tools)?;
         let inputs = document(&self.inputs)?;
         let file = self.file;
-        self.options.drive(async |engine| match engine.start(NewRun::new(plan, inputs)).await {
-            Err(PlanRunError::Invalid(errors)) => Err(super::refuse(&file, &errors, errors.len())),
-            started => started.map_err(|error| failed(&error)),
+        self.options.drive(false, async |engine| {
+            match engine.start(NewRun::new(plan, inputs)).await {
+                Err(PlanRunError::Invalid(errors)) => {
+                    Err(super::refuse(&file, &errors, errors.len()))
+                }
+                started => started.map_err(|error| failed(&error)),
+            }
         })
     }
 }
@@ -147,19 +166,19 @@ impl Run {
 impl Resume {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Resume { run, changed_tools, options } = self;
-        options.drive_with(changed_tools, async |_| Ok(run.as_str().into()))
+        options.drive(changed_tools, async |_| Ok(run.as_str().into()))
     }
 }
 
 impl Fork {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Fork { run, step, args, options } = self;
+        options.engine.require_local("fork")?;
         let arguments = args.as_deref().map(document).transpose()?.map(templates).transpose()?;
-        options.drive(async |engine| {
-            engine
-                .fork(&run, &step, arguments, Caller::default())
-                .await
-                .map_err(|error| failed(&error))
+        tools::runtime()?.block_on(async {
+            let engine = options.local(false).await?;
+            let forked = engine.fork(&run, &step, arguments, Caller::default()).await;
+            options.watch(&engine, &forked.map_err(|error| failed(&error))?).await
         })
     }
 }
@@ -173,7 +192,7 @@ impl AnswerQuestion {
             _ => return Err(Failure::usage("pass --approve, --reject REASON or --output JSON")),
         };
         let (run, step, item) = (self.run, self.step, self.item);
-        self.options.drive(async |engine| {
+        self.options.drive(false, async |engine| {
             let answered = engine.answer(&run, &step, item, answer).await;
             answered.map_err(|error| failed(&error))?;
             Ok(run.as_str().into())
@@ -182,44 +201,56 @@ impl AnswerQuestion {
 }
 
 impl RunOptions {
+    /// Starts a run and makes its calls.
     fn drive(
         self,
-        start: impl AsyncFnOnce(&LocalEngine) -> Result<Arc<str>, Failure>,
-    ) -> Result<(), Failure> {
-        self.drive_with(false, start)
-    }
-
-    /// Starts a run and makes its calls. Questions are asked on the terminal, if there is one.
-    fn drive_with(
-        self,
         changed_tools: bool,
-        start: impl AsyncFnOnce(&LocalEngine) -> Result<Arc<str>, Failure>,
+        start: impl AsyncFnOnce(&dyn Engine) -> Result<Arc<str>, Failure>,
     ) -> Result<(), Failure> {
         tools::runtime()?.block_on(async {
-            let mut engine = engine(&self.tools, self.yes).await?;
-            if let Some(parallel) = self.parallel {
-                engine = engine.with_parallel(parallel);
-            }
-            if changed_tools {
-                engine = engine.with_changed_tools();
-            }
-            let run = start(&engine).await?;
-            let plan = engine.report(&run).await.map_err(|error| failed(&error))?.run.plan;
-            loop {
-                let observer = progress::observer(&plan);
-                let driven = engine.drive(&run, Some(observer)).await;
-                let report = driven.map_err(|error| failed(&error).with_hint(hint(&run)))?;
-                if report.status() != RunStatus::Waiting || !tools::is_interactive() {
-                    return print(&report, self.json);
-                }
-                for question in &report.questions {
-                    let answer = ask(question)?;
-                    let (step, item) = (question.step.as_str(), question.item);
-                    let answered = engine.answer(&run, step, item, answer).await;
-                    answered.map_err(|error| failed(&error))?;
-                }
-            }
+            let engine: Box<dyn Engine> = match self.engine.remote(self.parallel)? {
+                Some(engine) => engine,
+                None => Box::new(self.local(changed_tools).await?),
+            };
+            let run = start(&*engine).await?;
+            self.watch(&*engine, &run).await
         })
+    }
+
+    async fn local(&self, changed_tools: bool) -> Result<LocalEngine, Failure> {
+        let mut engine = engine(&self.tools, self.yes).await?;
+        if let Some(parallel) = self.parallel {
+            engine = engine.with_parallel(parallel);
+        }
+        Ok(if changed_tools { engine.with_changed_tools() } else { engine })
+    }
+
+    /// Makes the calls of a run. Questions are asked on the terminal, if there is one.
+    async fn watch(&self, engine: &dyn Engine, run: &str) -> Result<(), Failure> {
+        let plan = engine.report(run).await.map_err(|error| failed(&error))?.run.plan;
+        loop {
+            let observer = progress::observer(&plan);
+            let driven = engine.drive(run, Some(observer)).await;
+            let report = driven
+                .map_err(|error| failed(&error).with_hint(hint(run, &self.engine.flags())))?;
+            let mut answers = Vec::new();
+            for question in &report.questions {
+                // The policy of a worker does not know that its calls are approved.
+                if self.yes && matches!(question.question, Question::Approval(_)) {
+                    answers.push((question, StepAnswer::Approve));
+                } else if tools::is_interactive() {
+                    answers.push((question, ask(question)?));
+                }
+            }
+            if report.status() != RunStatus::Waiting || answers.is_empty() {
+                return print(&report, self.json, &self.engine.flags());
+            }
+            for (question, answer) in answers {
+                let (step, item) = (question.step.as_str(), question.item);
+                let answered = engine.answer(run, step, item, answer).await;
+                answered.map_err(|error| failed(&error))?;
+            }
+        }
     }
 }
 
@@ -276,7 +307,10 @@ impl Runs {
 
 impl Show {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let report = report(&self.tools, &self.run)?;
+        let report = tools::runtime()?.block_on(async {
+            let engine = any_engine(&self.engine, &self.tools).await?;
+            engine.report(&self.run).await.map_err(|error| failed(&error))
+        })?;
         if self.json {
             return super::print(&report.to_json().into());
         }
@@ -308,6 +342,15 @@ fn row(step: &toolwright::plan::StepReport) -> [String; 5] {
     ]
 }
 
+impl Cancel {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        tools::runtime()?.block_on(async {
+            let engine = any_engine(&self.engine, &self.tools).await?;
+            engine.cancel(&self.run).await.map_err(|error| failed(&error))
+        })
+    }
+}
+
 impl Delete {
     pub(super) fn run(self) -> Result<(), Failure> {
         tools::runtime()?.block_on(async {
@@ -323,7 +366,7 @@ impl Delete {
 }
 
 /// Prints the outputs of a run, or its whole report. A run that did not succeed is a failure.
-fn print(report: &RunReport, json: bool) -> Result<(), Failure> {
+fn print(report: &RunReport, json: bool, flags: &str) -> Result<(), Failure> {
     let id = &report.run.id;
     let document = if json { report.to_json() } else { report.outputs.clone() };
     if json || report.status() == RunStatus::Succeeded {
@@ -337,7 +380,7 @@ fn print(report: &RunReport, json: bool) -> Result<(), Failure> {
             let item = report.questions.first().and_then(|own| own.item);
             let item = item.map(|item| format!(" --item {item}")).unwrap_or_default();
             let first = steps.first().unwrap_or(&"STEP");
-            let hint = format!("toolwright plan answer {id} {first}{item} --approve");
+            let hint = format!("toolwright plan answer {id} {first}{item} --approve{flags}");
             return Err(failure.with_hint(hint));
         }
         status => match &report.error {
@@ -346,11 +389,13 @@ fn print(report: &RunReport, json: bool) -> Result<(), Failure> {
         },
     };
     Err(Failure::failed(format!("the run {id} {why}"))
-        .with_hint(format!("toolwright plan show {id}")))
+        .with_hint(format!("toolwright plan show {id}{flags}")))
 }
 
-fn hint(run: &str) -> String {
-    format!("toolwright plan resume {run} continues the run; what has finished is not repeated")
+fn hint(run: &str, flags: &str) -> String {
+    format!(
+        "toolwright plan resume {run}{flags} continues the run; what has finished is not repeated"
+    )
 }
 
 fn failed(error: &PlanRunError) -> Failure {
@@ -393,6 +438,17 @@ fn journal(tools: &PlanToolOptions) -> Result<Arc<SqlitePlanJournal>, Failure> {
         .map_err(exit::io(&data.display().to_string()))?;
     let journal = SqlitePlanJournal::open(data.join(PLAN_FILE));
     Ok(Arc::new(journal.map_err(|error| Failure::failed(error.to_string()))?))
+}
+
+/// Returns the engine of a command that makes no calls.
+async fn any_engine(
+    options: &EngineOptions,
+    tools: &PlanToolOptions,
+) -> Result<Box<dyn Engine>, Failure> {
+    Ok(match options.remote(None)? {
+        Some(engine) => engine,
+        None => Box::new(engine(tools, false).await?),
+    })
 }
 
 async fn engine(tools: &PlanToolOptions, yes: bool) -> Result<LocalEngine, Failure> {

@@ -2,20 +2,16 @@
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use toolwright_core::Json;
-use toolwright_core::document::{DocumentError, ObjectReader, items};
-use toolwright_core::json::Object;
-use toolwright_core::plan::Plan;
+use toolwright_core::document::DocumentError;
 
 use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
     RunRecord, RunStatus,
 };
 use crate::private_file;
-use crate::session::Caller;
 use crate::store::{self, Kind, Safety, Writer};
 
 const PLANS: Kind = Kind {
@@ -103,7 +99,7 @@ impl RunClaim for FileClaim {}
 
 impl PlanJournal for SqlitePlanJournal {
     fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
-        let (run, record) = (run.clone(), write_run(run));
+        let (run, record) = (run.clone(), run.to_record().compact());
         let entries: Vec<StoredEntry> = entries.into_iter().map(StoredEntry::new).collect();
         Box::pin(self.ask(move |change| {
             let (id, tenant, status) = (&*run.id, &*run.caller.tenant, run.status.as_str());
@@ -318,41 +314,12 @@ impl RunRow {
 
     fn parse(&self) -> Result<RunRecord, DocumentError> {
         let record = Json::parse(&self.record).map_err(|_| DocumentError::new("JSON"))?;
-        let fields = ObjectReader::of(&record)?;
-        let plan = fields
-            .required("plan", |plan| Plan::parse(plan).map_err(|_| DocumentError::new("a plan")))?;
-        let digest = |pair: &Json| {
-            let pair = items(pair, |text| {
-                text.as_str().map(str::to_owned).ok_or_else(|| DocumentError::new("text"))
-            })?;
-            <[String; 2]>::try_from(pair).map(Into::into).map_err(|_| DocumentError::new("a pair"))
-        };
-        let caller = Caller::new(fields.text("caller")?).with_tenant(self.tenant.as_str());
-        Ok(RunRecord {
-            id: self.id.as_str().into(),
-            caller,
-            plan: Arc::new(plan),
-            inputs: Arc::new(fields.required("inputs", |value| Ok(value.clone()))?),
-            digests: fields.list("digests", digest)?,
-            status: RunStatus::parse(&self.status)
-                .ok_or_else(|| DocumentError::new("a status").within("status"))?,
-            created_ms: self.created,
-            ended_ms: self.ended,
-            parent: fields.owned("parent")?,
-        })
+        let mut run = RunRecord::from_record(&self.id, &self.tenant, &record)?;
+        run.status = RunStatus::parse(&self.status)
+            .ok_or_else(|| DocumentError::new("a status").within("status"))?;
+        (run.created_ms, run.ended_ms) = (self.created, self.ended);
+        Ok(run)
     }
-}
-
-fn write_run(run: &RunRecord) -> String {
-    let digests =
-        run.digests.iter().map(|(tool, digest)| Json::from(vec![tool.as_str(), digest.as_str()]));
-    let mut record = Object::new();
-    record.insert("caller", &*run.caller.id);
-    record.insert("plan", run.plan.to_json());
-    record.insert("inputs", (*run.inputs).clone());
-    record.insert("digests", digests.collect::<Vec<Json>>());
-    record.insert_some("parent", run.parent.as_deref());
-    record.compact()
 }
 
 fn damaged(error: &DocumentError) -> PlanJournalError {

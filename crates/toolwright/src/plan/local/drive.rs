@@ -11,19 +11,20 @@ use tokio_util::sync::CancellationToken;
 use toolwright_core::Json;
 use toolwright_core::plan::{Plan, PlanLimits, StepError, StepResult, StepState};
 
-use super::call::{self, CallEnd, CallScope};
-use super::intent::IntentJournal;
-use super::{LiveRun, LocalEngine, now_ms};
+use super::{LiveRun, LocalEngine};
 use crate::call::journal::SharedJournal;
 use crate::handle;
 use crate::output::Content;
+use crate::plan::call::{self, CallEnd, CallScope};
 use crate::plan::engine::PlanRunError;
 use crate::plan::event::{Observer, PlanEvent, PlanEventKind};
+use crate::plan::intent::IntentJournal;
 use crate::plan::journal::{
-    Entry, EntryEvent, PlanJournalError, Question, RunRecord, RunStatus, StepAnswer,
+    Entry, EntryEvent, PlanJournal, PlanJournalError, Question, RunRecord, RunStatus, StepAnswer,
 };
 use crate::plan::replay::{Next, Place, Replay};
 use crate::plan::report::RunReport;
+use crate::plan::start::now_ms;
 use crate::session::Session;
 use crate::toolbox::StepTool;
 
@@ -144,7 +145,6 @@ fn scope(
     CallScope {
         toolbox: engine.toolbox.clone().with_journal(SharedJournal::new(intents)),
         session,
-        journal: Arc::clone(&engine.journal),
         outer: None,
         emit: Box::new(emit),
         calls: AtomicU64::new(0),
@@ -175,7 +175,7 @@ impl Driver<'_> {
         let deadline = time_ms.map(|ms| tokio::time::Instant::now() + Duration::from_millis(ms));
         let plan = Arc::clone(&self.plan);
         // The calls borrow what they share, so that the loop may change the rest.
-        let (scope, tools) = (&self.scope, &self.tools);
+        let (scope, tools, journal) = (&self.scope, &self.tools, &*self.engine.journal);
         let (replay, answered) = (&mut self.replay, &mut self.answered);
         let mut running = FuturesUnordered::new();
         // Answers that came while all permits were taken
@@ -190,12 +190,13 @@ impl Driver<'_> {
                 let (call, answer) = match next {
                     Next::Call(call, answer) => (call, answer),
                     Next::Ask(place, question) => {
-                        self.unrecorded = ask(scope, &plan, place, question).await.err();
+                        self.unrecorded = ask(scope, journal, &plan, place, question).await.err();
                         continue;
                     }
                     Next::Output(place, output) => {
                         fill_slot(scope, &tools[place.0], &output).await;
-                        self.unrecorded = give(scope, &plan, replay, place, output).await.err();
+                        self.unrecorded =
+                            give(scope, journal, &plan, replay, place, output).await.err();
                         continue;
                     }
                 };
@@ -211,7 +212,8 @@ impl Driver<'_> {
                 replay.start(call.step, started_ms);
                 let (step, tool) = (&plan.steps[call.step], &tools[call.step]);
                 running.push(async move {
-                    let end = call::make(scope, step, tool, &call, answer, started_ms).await;
+                    let end = call::make(scope, step, tool, &call, answer).await;
+                    let end = record(scope, journal, &step.id, call.item, end, started_ms).await;
                     (call, end)
                 });
             }
@@ -243,7 +245,7 @@ impl Driver<'_> {
                             let place = (call.step, call.item);
                             let question = Question::Approval(approval);
                             replay.wait(call, question.clone());
-                            let asked = ask(scope, &plan, place, question).await;
+                            let asked = ask(scope, journal, &plan, place, question).await;
                             self.unrecorded = self.unrecorded.take().or(asked.err());
                         }
                         CallEnd::Cancelled => {}
@@ -305,9 +307,38 @@ fn take(
     replay.answer((*positions.get(&step)?, item), answer)
 }
 
+/// Records the result of a call, if it has one.
+async fn record(
+    scope: &CallScope,
+    journal: &dyn PlanJournal,
+    step: &str,
+    item: Option<usize>,
+    end: CallEnd,
+    started_ms: u64,
+) -> CallEnd {
+    let CallEnd::Done { result, ended_ms, attempts } = &end else { return end };
+    let (time_ms, attempts) = (*ended_ms, *attempts);
+    let event = match result {
+        Ok(output) => EntryEvent::Succeeded { output: output.clone(), started_ms, attempts },
+        Err(error) => EntryEvent::Failed { error: error.clone(), started_ms, attempts },
+    };
+    let entry = Entry { step: step.to_owned(), item, time_ms, event };
+    if let Err(error) = journal.append(&scope.session.run, entry).await {
+        return CallEnd::Unrecorded(error);
+    }
+    (scope.emit)(PlanEventKind::CallEnded {
+        step: step.to_owned(),
+        item,
+        duration_ms: time_ms.saturating_sub(started_ms),
+        error: result.as_ref().err().cloned(),
+    });
+    end
+}
+
 /// Asks a person about a call.
 async fn ask(
     scope: &CallScope,
+    journal: &dyn PlanJournal,
     plan: &Plan,
     (step, item): Place,
     question: Question,
@@ -316,7 +347,7 @@ async fn ask(
     let reason = question.reason().to_owned();
     let event = EntryEvent::Asked(question);
     let entry = Entry { step: step.clone(), item, time_ms: now_ms(), event };
-    scope.journal.append(&scope.session.run, entry).await?;
+    journal.append(&scope.session.run, entry).await?;
     (scope.emit)(PlanEventKind::Asked { step, item, reason });
     Ok(())
 }
@@ -354,6 +385,7 @@ async fn fill_slot(scope: &CallScope, tool: &StepTool, output: &Json) {
 /// Records the output that a person gave.
 async fn give(
     scope: &CallScope,
+    journal: &dyn PlanJournal,
     plan: &Plan,
     replay: &mut Replay,
     (step, item): Place,
@@ -362,7 +394,7 @@ async fn give(
     let time_ms = now_ms();
     let event = EntryEvent::Succeeded { output: output.clone(), started_ms: time_ms, attempts: 0 };
     let entry = Entry { step: plan.steps[step].id.clone(), item, time_ms, event };
-    scope.journal.append(&scope.session.run, entry).await?;
+    journal.append(&scope.session.run, entry).await?;
     replay.start(step, time_ms);
     replay.end(step, time_ms, 0);
     replay.interpreter.succeed(step, item, output);

@@ -11,10 +11,8 @@ use toolwright_core::json::Object;
 use toolwright_core::plan::{Graph, Interpreter, MAX_STEPS, Plan, StepError, StepResult, check};
 
 use super::PARALLEL;
-use super::call::{self, CallEnd, CallScope};
-use super::now_ms;
 use crate::error::ToolError;
-use crate::plan::journal::MemoryPlanJournal;
+use crate::plan::call::{self, CallEnd, CallScope};
 use crate::plan::tools::plan_tools;
 use crate::session::Scope;
 use crate::toolbox::Toolbox;
@@ -40,7 +38,6 @@ pub(crate) async fn run(
     let calls = CallScope {
         toolbox: toolbox.clone(),
         session: scope.session.clone(),
-        journal: Arc::new(MemoryPlanJournal::new()),
         outer: Some(scope.clone()),
         emit: Box::new(|_| ()),
         calls: AtomicU64::new(0),
@@ -60,7 +57,7 @@ pub(crate) async fn run(
             let (step, tool) = (&plan.steps[planned.step], &step_tools[planned.step]);
             let calls = &calls;
             running.push(async move {
-                let end = call::make(calls, step, tool, &planned, None, now_ms()).await;
+                let end = call::make(calls, step, tool, &planned, None).await;
                 (planned, end)
             });
         }

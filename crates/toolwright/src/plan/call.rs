@@ -1,6 +1,6 @@
-//! One call of a run: arguments by handle, attempts, the complete output, the record.
+//! One call of a run, on any engine: the tool with the settings of its step, arguments by handle, attempts, the complete
+//! output.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -11,48 +11,45 @@ use toolwright_core::part::MediaSource;
 use toolwright_core::plan::{PlannedCall, Step, StepError};
 use toolwright_core::{Arguments, Call, Json, object};
 
+use super::event::PlanEventKind;
 use super::intent::{call_id, call_key};
-use super::now_ms;
+use super::journal::{PlanJournalError, Question, StepAnswer};
+use super::start::now_ms;
 use crate::call::{Approval, CallResult, CallStatus};
 use crate::error::{CallError, CallErrorKind};
 use crate::handle::{Handle, StoredValue};
 use crate::output::OutputPiece;
-use crate::plan::event::PlanEventKind;
-use crate::plan::journal::{
-    Entry, EntryEvent, PlanJournal, PlanJournalError, Question, StepAnswer,
-};
 use crate::session::{Scope, Session};
 use crate::settings::{Effect, Retry, Settings};
 use crate::toolbox::{StepTool, Toolbox};
 
 /// What the calls of a run share.
-pub(super) struct CallScope {
-    pub(super) toolbox: Toolbox,
-    pub(super) session: Session,
-    pub(super) journal: Arc<dyn PlanJournal>,
-    /// The call of a tool that is a plan, if the calls of the steps are within it. Then nothing is recorded here
-    pub(super) outer: Option<Scope>,
-    pub(super) emit: Box<dyn Fn(PlanEventKind) + Send + Sync>,
+pub(crate) struct CallScope {
+    pub(crate) toolbox: Toolbox,
+    pub(crate) session: Session,
+    /// The call of a tool that is a plan, if the calls of the steps are within it
+    pub(crate) outer: Option<Scope>,
+    pub(crate) emit: Box<dyn Fn(PlanEventKind) + Send + Sync>,
     /// Number of attempts of the run
-    pub(super) calls: AtomicU64,
-    pub(super) max_calls: u64,
+    pub(crate) calls: AtomicU64,
+    pub(crate) max_calls: u64,
 }
 
 impl CallScope {
     /// Whether another attempt is within the limit.
-    pub(super) fn may_call(&self) -> bool {
+    pub(crate) fn may_call(&self) -> bool {
         self.calls.load(Ordering::Relaxed) < self.max_calls
     }
 
     /// Counts an attempt.
-    pub(super) fn count_call(&self) {
+    pub(crate) fn count_call(&self) {
         self.calls.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 /// How a call ended.
-pub(super) enum CallEnd {
-    /// It has a result, which is recorded
+pub(crate) enum CallEnd {
+    /// It has a result
     Done { result: Result<Json, StepError>, ended_ms: u64, attempts: u32 },
     /// It waits for a person
     Waiting(Box<Approval>),
@@ -70,11 +67,7 @@ pub(crate) async fn step_tool(toolbox: &Toolbox, step: &Step) -> Result<StepTool
         }
         // The output goes to other steps, so nothing is cut for a model.
         settings.budget = usize::MAX;
-        settings.effect = match (step.idempotent, settings.effect) {
-            (Some(false), _) => Effect::Once,
-            (Some(true), Effect::Once) => Effect::Keyed,
-            (_, effect) => effect,
-        };
+        settings.effect = effect(step, settings.effect);
         if step.retry.is_some() {
             settings.retry = None;
         }
@@ -82,14 +75,22 @@ pub(crate) async fn step_tool(toolbox: &Toolbox, step: &Step) -> Result<StepTool
     toolbox.step_tool(&step.tool, change).await
 }
 
-/// Makes a call until it succeeds, may not be repeated, or has no retries left, and records the result.
-pub(super) async fn make(
+/// Returns the effect of a step's calls: that of the tool, unless the plan says otherwise.
+pub(crate) fn effect(step: &Step, of_tool: Effect) -> Effect {
+    match (step.idempotent, of_tool) {
+        (Some(false), _) => Effect::Once,
+        (Some(true), Effect::Once) => Effect::Keyed,
+        (_, effect) => effect,
+    }
+}
+
+/// Makes a call until it succeeds, may not be repeated, or has no retries left.
+pub(crate) async fn make(
     scope: &CallScope,
     step: &Step,
     tool: &StepTool,
     call: &PlannedCall,
     answered: Option<(Question, StepAnswer)>,
-    started_ms: u64,
 ) -> CallEnd {
     let id = call_id(&step.id, call.item);
     let answered = match answered {
@@ -99,14 +100,14 @@ pub(super) async fn make(
         Some((Question::Uncertain, StepAnswer::Reject(reason))) => {
             let reason = if reason.is_empty() { "a person rejected it".to_owned() } else { reason };
             let error = StepError::new(CallErrorKind::Rejected.as_str(), reason);
-            return record(scope, step, call, Err(error), started_ms, 0).await;
+            return done(Err(error), 0);
         }
         _ => None,
     };
     let key = call_key(&scope.session.caller.tenant, &scope.session.run, &id);
     let arguments = match by_handle(scope, call).await {
         Ok(arguments) => Arguments::from_json(&arguments.into()),
-        Err(error) => return record(scope, step, call, Err(error), started_ms, 0).await,
+        Err(error) => return done(Err(error), 0),
     };
     let written = Call::new(id, step.tool.as_str(), arguments);
     let retries = step.retry.map_or(0, |retry| retry.max);
@@ -129,7 +130,7 @@ pub(super) async fn make(
             Ok(status) => status,
             Err(error) => {
                 let error = StepError::new(error.error_type(), error.text.as_str());
-                return record(scope, step, call, Err(error), started_ms, attempts).await;
+                return done(Err(error), attempts);
             }
         };
         let result = match status {
@@ -141,7 +142,7 @@ pub(super) async fn make(
         };
         let Some(error) = &result.error else {
             let output = output(&result);
-            return record(scope, step, call, output, started_ms, attempts).await;
+            return done(output, attempts);
         };
         if error.kind == CallErrorKind::Cancelled && scope.session.cancel.is_cancelled() {
             return CallEnd::Cancelled;
@@ -152,7 +153,7 @@ pub(super) async fn make(
         }
         if attempts > retries || !scope.may_call() || !may_repeat(error, tool.may_repeat()) {
             let error = StepError::new(error.error_type(), error.text.as_str());
-            return record(scope, step, call, Err(error), started_ms, attempts).await;
+            return done(Err(error), attempts);
         }
         let retry = step.retry.and_then(|retry| retry.backoff_ms);
         let mut pause = Retry::new(retries);
@@ -173,32 +174,8 @@ fn may_repeat(error: &CallError, is_idempotent: bool) -> bool {
         || is_idempotent && matches!(error.kind, Busy | Failed | Panicked | TimedOut | Unavailable)
 }
 
-async fn record(
-    scope: &CallScope,
-    step: &Step,
-    call: &PlannedCall,
-    result: Result<Json, StepError>,
-    started_ms: u64,
-    attempts: u32,
-) -> CallEnd {
-    let event = match &result {
-        Ok(output) => EntryEvent::Succeeded { output: output.clone(), started_ms, attempts },
-        Err(error) => EntryEvent::Failed { error: error.clone(), started_ms, attempts },
-    };
-    let ended_ms = now_ms();
-    let entry = Entry { step: step.id.clone(), item: call.item, time_ms: ended_ms, event };
-    if scope.outer.is_none()
-        && let Err(error) = scope.journal.append(&scope.session.run, entry).await
-    {
-        return CallEnd::Unrecorded(error);
-    }
-    (scope.emit)(PlanEventKind::CallEnded {
-        step: step.id.clone(),
-        item: call.item,
-        duration_ms: ended_ms.saturating_sub(started_ms),
-        error: result.as_ref().err().cloned(),
-    });
-    CallEnd::Done { result, ended_ms, attempts }
+fn done(result: Result<Json, StepError>, attempts: u32) -> CallEnd {
+    CallEnd::Done { result, ended_ms: now_ms(), attempts }
 }
 
 /// Puts values behind handles where the plan says so.

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolwright_core::Json;
 
-use super::now_ms;
+use super::journal::{Entry, EntryEvent, PlanJournal};
+use super::start::now_ms;
 use crate::call::journal::{Begun, Intent, Journal, JournalError, SharedJournal};
 use crate::call::key;
-use crate::plan::journal::{Entry, EntryEvent, PlanJournal};
 
 /// The beginning of a step's idempotency key; other keys are hexadecimal.
 const PREFIX: &str = "plan-";
@@ -19,7 +19,7 @@ const PREFIX: &str = "plan-";
 const ITEM: char = '#';
 
 /// Returns the id of a call.
-pub(super) fn call_id(step: &str, item: Option<usize>) -> String {
+pub(crate) fn call_id(step: &str, item: Option<usize>) -> String {
     match item {
         Some(item) => format!("{step}{ITEM}{item}"),
         None => step.to_owned(),
@@ -34,23 +34,23 @@ fn parse_call_id(id: &str) -> (&str, Option<usize>) {
 }
 
 /// Returns the idempotency key of a call: the same for every attempt, also after a restart.
-pub(super) fn call_key(tenant: &str, run: &str, call_id: &str) -> Arc<str> {
+pub(crate) fn call_key(tenant: &str, run: &str, call_id: &str) -> Arc<str> {
     format!("{PREFIX}{}", key::digest(&[tenant, run, call_id]).to_hex()).into()
 }
 
 /// The journal of the toolbox of a run.
-pub(super) struct IntentJournal {
-    pub(super) run: Arc<str>,
-    pub(super) tenant: Arc<str>,
-    pub(super) journal: Arc<dyn PlanJournal>,
+pub(crate) struct IntentJournal {
+    pub(crate) run: Arc<str>,
+    pub(crate) tenant: Arc<str>,
+    pub(crate) journal: Arc<dyn PlanJournal>,
     /// The journal of the toolbox
-    pub(super) nested: SharedJournal,
+    pub(crate) nested: SharedJournal,
     /// The ids of the steps whose calls may not be repeated
-    pub(super) once: HashSet<String>,
+    pub(crate) once: HashSet<String>,
     /// The calls in progress that may not be repeated, by their keys
-    pub(super) begun: Mutex<HashMap<Arc<str>, String>>,
+    pub(crate) begun: Mutex<HashMap<Arc<str>, String>>,
     /// Whether the drive has ended: a call of it that goes on must not touch the run, which another drive may continue
-    pub(super) is_closed: Arc<AtomicBool>,
+    pub(crate) is_closed: Arc<AtomicBool>,
 }
 
 impl IntentJournal {

@@ -1,0 +1,57 @@
+//! `toolwright worker`: tools for plans on a Temporal server.
+
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+use toolwright::temporal::TemporalWorker;
+
+use super::engine::TemporalOptions;
+use super::tools::PlanToolOptions;
+use crate::cli::exit::{self, Failure};
+use crate::cli::tools;
+
+/// Arguments of `worker`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The tools are the built-in tools, those of the tables [mcp.NAME] of the configuration, and the functions of
+the catalog. Calls of tools that change something wait for approval, unless --yes is passed.
+
+Examples:
+  toolwright worker --address 127.0.0.1:7233
+  toolwright worker --address temporal.example:7233 --task-queue gpu --config gpu.toml
+  toolwright plan run plan.json --engine temporal --address 127.0.0.1:7233")]
+pub(crate) struct Worker {
+    /// Offer the tools on this task queue
+    #[arg(long, value_name = "NAME", default_value = "toolwright")]
+    task_queue: String,
+    /// Make calls of tools that change something without approval
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    temporal: TemporalOptions,
+    #[command(flatten)]
+    tools: PlanToolOptions,
+}
+
+impl Worker {
+    /// Works until SIGTERM or SIGINT, and then until the calls in progress have ended.
+    #[allow(clippy::print_stderr)]
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        tools::runtime()?.block_on(async {
+            let toolbox = self.tools.toolbox(self.yes).await?;
+            let count = toolbox.tools().len();
+            let queue = self.task_queue;
+            let ready = format!("{count} tools on the task queue {queue}");
+            let worker = TemporalWorker::new(self.temporal.address(), queue, toolbox);
+            let mut terminate = signal(SignalKind::terminate()).map_err(exit::io("signals"))?;
+            let mut interrupt = signal(SignalKind::interrupt()).map_err(exit::io("signals"))?;
+            let stopped = async {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+            };
+            let ended = worker.run(|| eprintln!("{ready}"), stopped).await;
+            ended.map_err(|error| Failure::failed(error.to_string()))
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! Runs and entries as JSON, for journals that store them.
+
+use std::sync::Arc;
+
+use toolwright_core::document::{DocumentError, ObjectReader, items};
+use toolwright_core::json::Object;
+use toolwright_core::plan::{Plan, StepError};
+use toolwright_core::{Json, object};
+
+use super::{EntryEvent, Question, RunRecord, RunStatus, StepAnswer};
+use crate::call::Approval;
+use crate::session::Caller;
+
+impl RunRecord {
+    /// Returns what does not change in the course of the run, without id, tenant and time.
+    pub(crate) fn to_record(&self) -> Object {
+        let digests = self.digests.iter();
+        let digests =
+            digests.map(|(tool, digest)| Json::from(vec![tool.as_str(), digest.as_str()]));
+        let mut record = Object::new();
+        record.insert("caller", &*self.caller.id);
+        record.insert("plan", self.plan.to_json());
+        record.insert("inputs", (*self.inputs).clone());
+        record.insert("digests", digests.collect::<Vec<Json>>());
+        record.insert_some("parent", self.parent.as_deref());
+        record
+    }
+
+    /// Reads a stored record, as that of a run in progress without times.
+    pub(crate) fn from_record(
+        id: &str,
+        tenant: &str,
+        record: &Json,
+    ) -> Result<RunRecord, DocumentError> {
+        let fields = ObjectReader::of(record)?;
+        let plan = fields
+            .required("plan", |plan| Plan::parse(plan).map_err(|_| DocumentError::new("a plan")))?;
+        let digest = |pair: &Json| {
+            let pair = items(pair, |text| {
+                text.as_str().map(str::to_owned).ok_or_else(|| DocumentError::new("text"))
+            })?;
+            <[String; 2]>::try_from(pair).map(Into::into).map_err(|_| DocumentError::new("a pair"))
+        };
+        Ok(RunRecord {
+            id: id.into(),
+            caller: Caller::new(fields.text("caller")?).with_tenant(tenant),
+            plan: Arc::new(plan),
+            inputs: Arc::new(fields.required("inputs", |value| Ok(value.clone()))?),
+            digests: fields.list("digests", digest)?,
+            status: RunStatus::Running,
+            created_ms: 0,
+            ended_ms: None,
+            parent: fields.owned("parent")?,
+        })
+    }
+}
+
+impl EntryEvent {
+    /// Returns the kind and the data, for a stored record.
+    pub(crate) fn to_record(&self) -> (&'static str, Json) {
+        let call = |started_ms: u64, attempts: u32| object! {"started_ms": started_ms, "attempts": attempts};
+        match self {
+            EntryEvent::Intent => ("intent", Json::Null),
+            EntryEvent::Withdrawn => ("withdrawn", Json::Null),
+            EntryEvent::Succeeded { output, started_ms, attempts } => {
+                let mut data = call(*started_ms, *attempts);
+                data.insert("output", output.clone());
+                ("succeeded", data.into())
+            }
+            EntryEvent::Failed { error, started_ms, attempts } => {
+                let mut data = call(*started_ms, *attempts);
+                data.insert("error", error.to_json());
+                ("failed", data.into())
+            }
+            EntryEvent::Asked(Question::Approval(approval)) => ("asked", approval.to_json()),
+            EntryEvent::Asked(Question::Uncertain) => ("uncertain", Json::Null),
+            EntryEvent::Answered(answer) => ("answered", answer.to_json()),
+        }
+    }
+
+    /// Reads a stored record.
+    pub(crate) fn from_record(kind: &str, data: &Json) -> Result<EntryEvent, DocumentError> {
+        let fields = || ObjectReader::of(data);
+        Ok(match kind {
+            "intent" => EntryEvent::Intent,
+            "withdrawn" => EntryEvent::Withdrawn,
+            "succeeded" => EntryEvent::Succeeded {
+                output: fields()?.required("output", |value| Ok(value.clone()))?,
+                started_ms: fields()?.count("started_ms")?,
+                attempts: fields()?.count("attempts")?,
+            },
+            "failed" => {
+                let error = fields()?.object("error")?;
+                EntryEvent::Failed {
+                    error: StepError::new(error.text("kind")?, error.text("message")?),
+                    started_ms: fields()?.count("started_ms")?,
+                    attempts: fields()?.count("attempts")?,
+                }
+            }
+            "asked" => EntryEvent::Asked(Question::Approval(Box::new(Approval::from_json(data)?))),
+            "uncertain" => EntryEvent::Asked(Question::Uncertain),
+            "answered" => EntryEvent::Answered(StepAnswer::from_json(data)?),
+            _ => return Err(DocumentError::new("a known kind of entry")),
+        })
+    }
+}

@@ -1,0 +1,33 @@
+//! Plans on a Temporal server: the same plans, checks and results as on the engine of this process, with tools on any number
+//! of machines.
+//!
+//! [`TemporalEngine`] starts runs and watches them. Each run is a workflow, which interprets the plan and makes each call as
+//! an activity. [`TemporalWorker`] offers the tools of a toolbox on a task queue, and runs the workflows. Both only dial out.
+//!
+//! | job | file |
+//! |---|---|
+//! | the engine, and what it tells those who watch a run | `engine`, `watch` |
+//! | the worker: descriptions of its tools, and calls | `worker` |
+//! | the workflow of a plan | `workflow` |
+//! | a run and a call as documents, and documents as payloads | `state`, `call`, `payload` |
+//! | values that are too large for a payload | `values` |
+//! | the connection | `client` |
+
+mod call;
+mod client;
+mod engine;
+mod payload;
+mod state;
+mod values;
+mod watch;
+mod worker;
+mod workflow;
+
+pub use client::Address;
+pub use engine::TemporalEngine;
+pub use worker::TemporalWorker;
+
+/// The Temporal server or a worker failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TemporalError(pub(crate) String);

@@ -1,0 +1,136 @@
+//! A call on its way to a worker, and how it ended, as documents.
+
+use toolwright_core::document::{DocumentError, ObjectReader};
+use toolwright_core::json::Object;
+use toolwright_core::plan::stored::Needs;
+use toolwright_core::plan::{Plan, PlannedCall, Step, StepError};
+use toolwright_core::{Json, object};
+
+use super::state::{read_error, text};
+use crate::call::Approval;
+use crate::plan::StepAnswer;
+use crate::plan::journal::Question;
+use crate::session::Caller;
+
+/// A call that a worker makes.
+pub(super) struct CallOrder {
+    pub(super) run: String,
+    pub(super) caller: Caller,
+    /// The step, as far as its calls depend on it
+    pub(super) step: Step,
+    pub(super) call: PlannedCall,
+    pub(super) answered: Option<(Question, StepAnswer)>,
+    /// The digest of the tool when the run started
+    pub(super) digest: Option<String>,
+    /// Number of attempts of the run, with this one, and their maximum
+    pub(super) calls: u64,
+    pub(super) max_calls: u64,
+    /// The parts of the output that the workflow must know
+    pub(super) needs: Needs,
+    /// Maximum number of bytes of the output in the reply
+    pub(super) inline: usize,
+}
+
+/// How a call ended.
+pub(super) enum CallReply {
+    Done { result: Result<Json, StepError>, started_ms: u64, ended_ms: u64, attempts: u32 },
+    Waiting(Box<Approval>),
+}
+
+impl CallOrder {
+    pub(super) fn to_json(&self) -> Object {
+        let Step { id, tool, retry, timeout_ms, idempotent, .. } = &self.step;
+        let step = Step {
+            tool: tool.clone(),
+            retry: *retry,
+            timeout_ms: *timeout_ms,
+            idempotent: *idempotent,
+            ..Step::default()
+        };
+        let mut out = object! {"run": self.run.as_str(), "tenant": &*self.caller.tenant};
+        out.insert("caller", &*self.caller.id);
+        out.insert("step", id.as_str());
+        out.insert_some("item", self.call.item);
+        out.insert("call", step.to_json());
+        out.insert("arguments", self.call.arguments.clone());
+        let as_handle = self.call.as_handle.iter().map(String::as_str);
+        out.insert("as_handle", as_handle.collect::<Vec<&str>>());
+        if let Some((question, answer)) = &self.answered {
+            if let Question::Approval(approval) = question {
+                out.insert("approval", approval.to_json());
+            }
+            out.insert("answer", answer.to_json());
+        }
+        out.insert_some("digest", self.digest.as_deref());
+        out.insert("calls", self.calls);
+        out.insert("max_calls", self.max_calls);
+        out.insert("needs", self.needs.to_json());
+        out.insert("inline", self.inline);
+        out
+    }
+
+    pub(super) fn from_json(document: &Json) -> Result<CallOrder, DocumentError> {
+        let fields = ObjectReader::of(document)?;
+        let id = fields.text("step")?;
+        let step = fields.required("call", |step| {
+            let steps = Object::from_iter([(id.to_owned().into(), step.clone())]);
+            let plan = Plan::parse(&object! {"plan": "1", "steps": steps}.into());
+            let plan = plan.map_err(|_| DocumentError::new("a step"))?;
+            plan.steps.into_iter().next().ok_or_else(|| DocumentError::new("a step"))
+        })?;
+        let approval = fields.optional("approval", Approval::from_json)?.map(Box::new);
+        let question = approval.map_or(Question::Uncertain, Question::Approval);
+        let answer = fields.optional("answer", StepAnswer::from_json)?;
+        Ok(CallOrder {
+            run: fields.text("run")?.to_owned(),
+            caller: Caller::new(fields.text("caller")?).with_tenant(fields.text("tenant")?),
+            step,
+            call: PlannedCall {
+                step: 0,
+                item: fields.optional_count("item")?,
+                arguments: fields.object("arguments")?.as_object().clone(),
+                as_handle: fields.list("as_handle", text)?,
+            },
+            answered: answer.map(|answer| (question, answer)),
+            digest: fields.owned("digest")?,
+            calls: fields.count("calls")?,
+            max_calls: fields.count("max_calls")?,
+            needs: fields.required("needs", |needs| Ok(Needs::from_json(needs)))?,
+            inline: fields.count("inline")?,
+        })
+    }
+}
+
+impl CallReply {
+    pub(super) fn to_json(&self) -> Object {
+        match self {
+            CallReply::Waiting(approval) => object! {"approval": approval.to_json()},
+            CallReply::Done { result, started_ms, ended_ms, attempts } => {
+                let mut out = object! {"started_ms": *started_ms, "ended_ms": *ended_ms};
+                out.insert("attempts", *attempts);
+                match result {
+                    Ok(output) => out.insert("output", output.clone()),
+                    Err(error) => out.insert("error", error.to_json()),
+                }
+                out
+            }
+        }
+    }
+
+    pub(super) fn from_json(document: &Json) -> Result<CallReply, DocumentError> {
+        let fields = ObjectReader::of(document)?;
+        if let Some(approval) = fields.optional("approval", Approval::from_json)? {
+            return Ok(CallReply::Waiting(Box::new(approval)));
+        }
+        let result = match fields.optional("error", read_error)? {
+            Some(error) => Err(error),
+            None => Ok(fields.required("output", |output| Ok(output.clone()))?),
+        };
+        Ok(CallReply::Done {
+            result,
+            started_ms: fields.count("started_ms")?,
+            ended_ms: fields.count("ended_ms")?,
+            attempts: fields.count("attempts")?,
+        })
+    }
+}

@@ -1,0 +1,244 @@
+//! A worker: it offers the tools of a toolbox on a task queue, and runs the workflows of plans.
+
+use std::collections::{BTreeSet, HashSet};
+use std::future::Future;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use temporalio_common::error::ApplicationFailure;
+use temporalio_macros::activities;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use temporalio_sdk::runtime::RuntimeOptions;
+use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+use toolwright_core::document::ObjectReader;
+use toolwright_core::json::Object;
+use toolwright_core::object;
+use toolwright_core::plan::StepError;
+
+use super::TemporalError;
+use super::call::{CallOrder, CallReply};
+use super::client::{Address, connect};
+use super::payload::Document;
+use super::state::{text, write_tool};
+use super::values::{PAYLOAD_BYTES, Values};
+use super::workflow::{PlanWorkflow, ToolsWorkflow};
+use crate::call::journal::SharedJournal;
+use crate::context::Context;
+use crate::handle::HandleStore;
+use crate::plan::call::{self, CallEnd, CallScope};
+use crate::plan::intent::IntentJournal;
+use crate::plan::journal::MemoryPlanJournal;
+use crate::plan::plan_tools;
+use crate::plan::start::now_ms;
+use crate::session::Session;
+use crate::toolbox::Toolbox;
+
+/// Offers the tools of a toolbox on a task queue of a Temporal server, and runs the workflows of plans that start there.
+pub struct TemporalWorker {
+    address: Address,
+    queue: String,
+    activities: Activities,
+    sticky: Duration,
+}
+
+impl TemporalWorker {
+    /// Creates a worker of a task queue.
+    pub fn new(address: Address, queue: impl Into<String>, toolbox: Toolbox) -> TemporalWorker {
+        let activities = Activities { toolbox, context: Context::new(), values: Values::default() };
+        let sticky = Duration::from_secs(3);
+        TemporalWorker { address, queue: queue.into(), activities, sticky }
+    }
+
+    /// Sets the context of all calls: values for tools that no plan contains.
+    #[must_use]
+    pub fn with_context(mut self, context: Context) -> TemporalWorker {
+        self.activities.context = context;
+        self
+    }
+
+    /// Sets the store for large values, which all workers and engines of a run share. It is also that of the toolbox, so
+    /// that slots can be filled by one worker and read by another.
+    #[must_use]
+    pub fn with_handles(mut self, store: Arc<dyn HandleStore>) -> TemporalWorker {
+        self.activities.toolbox = self.activities.toolbox.with_handles(Arc::clone(&store));
+        self.activities.values = Values(Some(store));
+        self
+    }
+
+    /// Works until the future is ready, and then until the calls in progress have ended. `ready` is called when the worker
+    /// is connected. The future cannot be sent to another thread.
+    pub async fn run(
+        self,
+        ready: impl FnOnce(),
+        until: impl Future<Output = ()>,
+    ) -> Result<(), TemporalError> {
+        let client = connect(&self.address).await?;
+        let failed = |error: &dyn std::fmt::Display| TemporalError(format!("the worker: {error}"));
+        let options = WorkerOptions::new(self.queue)
+            .sticky_queue_schedule_to_start_timeout(self.sticky)
+            .register_activities(self.activities)
+            .register_workflow::<PlanWorkflow>()
+            .map_err(|error| failed(&error))?
+            .register_workflow::<ToolsWorkflow>()
+            .map_err(|error| failed(&error))?
+            .build();
+        let runtime = Runtime::from_current_tokio(RuntimeOptions::default())
+            .map_err(|error| failed(&error))?;
+        let mut worker = Worker::new(&runtime, client, options).map_err(|error| failed(&error))?;
+        let stop = worker.shutdown_handle();
+        ready();
+        let mut run = std::pin::pin!(worker.run());
+        let ended = tokio::select! {
+            ended = &mut run => ended,
+            () = until => {
+                stop();
+                run.await
+            }
+        };
+        ended.map_err(|error| failed(&error))
+    }
+}
+
+/// What a worker does for workflows.
+pub struct Activities {
+    toolbox: Toolbox,
+    context: Context,
+    values: Values,
+}
+
+#[activities]
+impl Activities {
+    /// Describes the named tools, as far as the worker has them.
+    #[activity(name = "toolwright_tools")]
+    pub async fn tools(
+        self: Arc<Self>,
+        _context: ActivityContext,
+        request: Document,
+    ) -> Result<Document, ActivityError> {
+        let names = ObjectReader::of(&request.0).and_then(|fields| fields.list("names", text));
+        let names: BTreeSet<String> = names.map_err(invalid)?.into_iter().collect();
+        let known = plan_tools(&self.toolbox, names.iter().map(String::as_str)).await;
+        let (mut tools, mut unavailable) = (Vec::<Object>::new(), Vec::new());
+        for name in &names {
+            match (known.get(name), self.toolbox.resolve(name).await) {
+                (Some(tool), Ok(handler)) => {
+                    tools.push(write_tool(tool, handler.settings().effect));
+                }
+                (_, Err(error)) if error.kind != crate::error::CallErrorKind::UnknownTool => {
+                    unavailable.push(name.as_str());
+                }
+                _ => {}
+            }
+        }
+        let all = self.toolbox.all_names();
+        let all: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
+        Ok(object! {"tools": tools, "unavailable": unavailable, "names": all}.into())
+    }
+
+    /// Makes a call.
+    #[activity(name = "toolwright_call")]
+    pub async fn call(
+        self: Arc<Self>,
+        context: ActivityContext,
+        order: Document,
+    ) -> Result<Document, ActivityError> {
+        let order = CallOrder::from_json(&order.0).map_err(invalid)?;
+        let session = Session::new(order.run.as_str())
+            .with_caller(order.caller.clone())
+            .with_context(self.context.clone());
+        let cancel = session.cancel.clone();
+        let heartbeat = context.info().heartbeat_timeout.unwrap_or(Duration::from_secs(10));
+        let mut beat = tokio::time::interval(heartbeat / 4);
+        let mut made = std::pin::pin!(self.make(session, order));
+        loop {
+            tokio::select! {
+                reply = &mut made => {
+                    let Some(reply) = reply else { return Err(ActivityError::cancelled()) };
+                    return Ok(reply.to_json().into());
+                }
+                () = context.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+                _ = beat.tick() => context.record_heartbeat(Document::default()).await?,
+            }
+        }
+    }
+}
+
+fn invalid(error: toolwright_core::document::DocumentError) -> ActivityError {
+    let message = format!("the worker does not understand the order: {error}; update it");
+    ActivityError::application(ApplicationFailure::non_retryable(message))
+}
+
+impl Activities {
+    /// Makes a call; none if it was cancelled.
+    async fn make(&self, session: Session, mut order: CallOrder) -> Option<CallReply> {
+        let started_ms = now_ms();
+        let fail = |error, attempts| {
+            let (result, ended_ms) = (Err(error), now_ms());
+            Some(CallReply::Done { result, started_ms, ended_ms, attempts })
+        };
+        let tool = match call::step_tool(&self.toolbox, &order.step).await {
+            Ok(tool) => tool,
+            Err(error) => return fail(StepError::new(error.error_type(), error.text.as_str()), 0),
+        };
+        let name = order.step.tool.as_str();
+        let digest = self.toolbox.resolve(name).await.ok();
+        let digest = digest.map(|handler| handler.digest().to_string());
+        if order.digest.is_some() && order.digest != digest {
+            let message =
+                format!("the tool '{name}' has changed since the run started; start a new run");
+            return fail(StepError::new("tool_changed", message), 0);
+        }
+        let owner = session.owner();
+        let mut arguments = order.call.arguments.into();
+        if let Err(error) = self.values.get(&owner, &mut arguments).await {
+            return fail(error, 0);
+        }
+        order.call.arguments = arguments.as_object().cloned().unwrap_or_default();
+        let scope = self.scope(session, order.calls, order.max_calls);
+        let end = call::make(&scope, &order.step, &tool, &order.call, order.answered).await;
+        match end {
+            CallEnd::Cancelled => None,
+            CallEnd::Waiting(approval) => {
+                let reply = CallReply::Waiting(approval);
+                let bytes = reply.to_json().compact().len();
+                if bytes <= PAYLOAD_BYTES {
+                    return Some(reply);
+                }
+                let message = format!(
+                    "the call waits for approval, and its arguments have {bytes} bytes, too many to ask about on Temporal"
+                );
+                fail(StepError::new("too_large", message), 0)
+            }
+            CallEnd::Unrecorded(error) => fail(StepError::new("unrecorded", error.to_string()), 0),
+            CallEnd::Done { result, ended_ms, attempts } => {
+                let result = match result {
+                    Ok(output) => self.values.put(&owner, output, &order.needs, order.inline).await,
+                    Err(error) => Err(error),
+                };
+                Some(CallReply::Done { result, started_ms, ended_ms, attempts })
+            }
+        }
+    }
+
+    fn scope(&self, session: Session, calls: u64, max_calls: u64) -> CallScope {
+        // The workflow knows which calls have started, so intents are not recorded here.
+        let intents = IntentJournal {
+            run: session.run.clone(),
+            tenant: session.caller.tenant.clone(),
+            journal: Arc::new(MemoryPlanJournal::new()),
+            nested: self.toolbox.journal().clone(),
+            once: HashSet::new(),
+            begun: Mutex::default(),
+            is_closed: Arc::default(),
+        };
+        CallScope {
+            toolbox: self.toolbox.clone().with_journal(SharedJournal::new(intents)),
+            session,
+            outer: None,
+            emit: Box::new(|_| {}),
+            calls: AtomicU64::new(calls),
+            max_calls,
+        }
+    }
+}
