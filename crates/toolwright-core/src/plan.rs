@@ -31,6 +31,7 @@
 //! | the states of the steps of a run | `state` |
 //! | the state of a run: which calls come next, and what follows from their results | `interpret` |
 //! | values that an engine stores elsewhere, in place of which the interpreter has handles | `stored` |
+//! | calls that were made, as a plan | `record` |
 //! | pictures of a plan and of a run | `draw` |
 //! | Arazzo documents, written and read | `arazzo` |
 //!
@@ -45,6 +46,7 @@ pub mod draw;
 mod error;
 mod graph;
 mod interpret;
+mod record;
 mod state;
 pub mod stored;
 mod template;
@@ -57,6 +59,9 @@ pub use document::{OnError, Plan, PlanLimits, Step, StepRetry};
 pub use error::{PlanError, PlanErrorKind};
 pub use graph::{Edge, EdgeKind, Graph};
 pub use interpret::{Interpreter, PlannedCall, StepError, StepResult};
+pub use record::{
+    RecordNote, RecordNoteKind, RecordedCall, RecordedHandle, RecordedResult, Recording, record,
+};
 pub use state::{StepState, StepStatus};
 pub use template::{Reference, ReferenceForm, Source, Template};
 pub use tools::{PlanTool, PlanTools, Resource, ResourceUse};

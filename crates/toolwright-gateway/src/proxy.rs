@@ -21,7 +21,7 @@
 //! | [`models`] | lists and descriptions of models, in the form of each vendor |
 //! | [`tokens`] | estimated token counts |
 //! | [`tool_run`] | runs of tools, with [`fallback_model`] as model and [`run_view`] for the client |
-//! | [`saved_runs`] | saved runs, for retries of a request |
+//! | [`saved_runs`] | saved runs, for retries of a request and for plans |
 //! | [`identity`] | which requests are retries of the same one |
 //! | [`effects`] | effects of tools, for a reply that fails after them |
 //! | [`approvals`] | calls that wait for the approval of a person |

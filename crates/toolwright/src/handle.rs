@@ -33,7 +33,7 @@ pub use preview::{PREVIEW_MAX, preview};
 #[cfg(feature = "builtin")]
 pub(crate) use preview::{names, size};
 pub use resolve::{HandleFailure, RESOLVED_MAX, conceal, resolve};
-pub(crate) use resolve::{handles, has_moved, resolve_as, shows};
+pub(crate) use resolve::{find as find_handles, handles, has_moved, resolve_as, shows};
 #[cfg(feature = "mcp")]
 pub(crate) use slot::{content_json, stored_media};
 pub(crate) use slot::{find_slot, has_slot, put_in_slot, reply};

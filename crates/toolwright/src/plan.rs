@@ -11,6 +11,9 @@
 //! | runs with what happened to their calls, in memory or in SQLite | `journal` |
 //! | a run as its journal tells it, and its report | `replay`, `report` |
 //! | what happens in a run, for those who watch it | `event` |
+//! | a plan of a saved run, or of calls in any dialect | `record` |
+//! | a plan that a model writes | `make` |
+//! | the output of a call as that of a step | `output` |
 //! | the engine of this process: start and resume, the loop | `local` |
 //!
 //! ```
@@ -51,6 +54,9 @@ mod event;
 pub(crate) mod intent;
 pub mod journal;
 pub(crate) mod local;
+mod make;
+mod output;
+mod record;
 pub(crate) mod replay;
 mod report;
 pub(crate) mod start;
@@ -60,6 +66,8 @@ pub use engine::{Engine, EngineFuture, NewRun, PlanRunError};
 pub use event::{Observer, PlanEvent, PlanEventKind};
 pub use journal::{RunRecord, RunStatus, StepAnswer};
 pub use local::LocalEngine;
+pub use make::{MAX_ATTEMPTS, MadePlan, MakeError, make_plan};
+pub use record::{messages_with_calls, record_messages, record_run};
 pub use report::{RunReport, StepQuestion, StepReport};
 pub use tools::plan_tools;
 pub use toolwright_core::plan::*;

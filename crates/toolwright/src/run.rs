@@ -48,7 +48,9 @@ pub use limit::{Limit, Limits};
 use crate::call::{Answer, Approval};
 use crate::model::Model;
 use crate::session::Session;
-use state::{Stage, State};
+pub(crate) use save::read as read_saved;
+use state::Stage;
+pub(crate) use state::State;
 use step::Phase;
 
 /// A run of an agent. It makes progress only while [`next`](Run::next) or [`finish`](Run::finish) is

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::document::Plan;
 use super::error::{PlanError, PlanErrorKind};
 use crate::args::Parameters;
-use crate::json::Json;
+use crate::json::{Json, Object};
 use crate::model::tool::{Tool, ToolKind};
+use crate::object;
 
 /// A tool of a plan.
 #[derive(Debug, Clone, Default)]
@@ -21,12 +22,16 @@ pub struct PlanTool {
     pub exact_name: Option<String>,
     /// Values that its calls share with calls of other tools
     pub uses: Vec<ResourceUse>,
+    /// Whether its calls change nothing
+    pub is_read_only: bool,
 }
 
 impl PlanTool {
-    /// Creates a tool that hides some parameters.
+    /// Creates a tool that hides some parameters. It is read-only if its annotations say so.
     pub fn new(tool: Tool, hidden: Vec<String>) -> PlanTool {
-        PlanTool { tool, hidden, ..PlanTool::default() }
+        let hint = tool.annotations.as_ref().and_then(|hints| hints.get("readOnlyHint"));
+        let is_read_only = hint.and_then(Json::as_bool).unwrap_or(false);
+        PlanTool { tool, hidden, is_read_only, ..PlanTool::default() }
     }
 
     /// Compiles the parameters. An error has the given path.
@@ -35,6 +40,17 @@ impl PlanTool {
             let message = format!("the tool '{}' has an invalid schema: {error}", self.tool.name);
             PlanError::new(PlanErrorKind::Unavailable, path, message)
         })
+    }
+
+    /// Returns the definition for those who write plans: `{name, description, parameters, returns}`, without hidden
+    /// parameters.
+    pub fn definition(&self) -> Object {
+        let mut out = object! {"name": self.tool.name.as_str()};
+        out.insert_some("description", self.tool.description.as_deref());
+        let parameters = self.parameters("").ok();
+        out.insert_some("parameters", parameters.map(|own| own.check().schema().clone()));
+        out.insert_some("returns", self.tool.output.clone());
+        out
     }
 
     /// Whether the tool declares that it takes parameters that it does not name.
@@ -114,6 +130,11 @@ impl PlanTools {
     pub fn with_names(mut self, names: impl IntoIterator<Item = String>) -> PlanTools {
         self.names.extend(names);
         self
+    }
+
+    /// Returns all tools, ordered by name.
+    pub fn iter(&self) -> impl Iterator<Item = &PlanTool> {
+        self.tools.values()
     }
 
     /// Returns a tool.

@@ -1,5 +1,6 @@
 //! Plans: the document, its errors, its order.
 
+mod record;
 mod view;
 
 use std::sync::Arc;

@@ -1,13 +1,14 @@
 //! `toolwright ask`: sends a question to a model with tools and runs its calls.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use toolwright::call::CallResult;
 use toolwright::chat::response;
 use toolwright::model::Model;
 use toolwright::offline::OFFLINE;
+use toolwright::plan::record_run;
 use toolwright::run::{Agent, Limit, Limits, Run, RunError, RunEvent, RunResult};
 use toolwright::{Call, Json, Part, Response};
 
@@ -44,7 +45,8 @@ A tool that changes something asks first on a terminal; elsewhere it runs only w
 Examples:
   toolwright ask \"git status\"
   toolwright ask \"读取 data.csv 并删除缺失数据\" --json
-  toolwright ask \"list files\" --root src")]
+  toolwright ask \"list files\" --root src
+  toolwright ask \"读取 data.csv 并删除缺失数据\" --record plan.json")]
 pub(crate) struct Ask {
     /// Ask this question; `-` reads it from stdin
     question: String,
@@ -56,6 +58,9 @@ pub(crate) struct Ask {
     /// Write the answer as one JSON document
     #[arg(long)]
     json: bool,
+    /// Write the calls as a plan to this file, which runs without a model
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Ask the model at most this many times
     #[arg(long, value_name = "N", default_value_t = 20)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
@@ -76,13 +81,20 @@ impl Ask {
             let hint = "say what you want, such as: toolwright ask \"git status\"";
             return Err(Failure::usage("the question is empty").with_hint(hint));
         }
+        let toolbox = self.tools.toolbox()?;
         let agent = Agent::new("toolwright")
             .with_instructions(INSTRUCTIONS)
-            .with_tools(self.tools.toolbox()?)
+            .with_tools(toolbox.clone())
             .with_model(model);
         let finished = tools::runtime()?.block_on(async {
             let run = agent.run(question).with_limits(Limits::turns(self.turns)).build();
-            follow(run.map_err(failed)?).await
+            let mut run = run.map_err(failed)?;
+            let finished = follow(&mut run).await?;
+            if let Some(file) = &self.record {
+                let recording = record_run(&run.save(), &toolbox).await.map_err(failed)?;
+                super::plan::record::write(&recording, Some(file))?;
+            }
+            Ok::<_, Failure>(finished)
         })?;
         let answer = if self.json {
             Json::Object(response::write(&summarize(&finished))).pretty()
@@ -102,7 +114,7 @@ fn failed(error: RunError) -> Failure {
 }
 
 /// Follows a run to its end. A person at the terminal sees the calls and approves them.
-async fn follow(mut run: Run) -> Result<RunResult, Failure> {
+async fn follow(run: &mut Run) -> Result<RunResult, Failure> {
     let watched = io::stderr().is_terminal();
     loop {
         while let Some(event) = run.next().await.map_err(failed)? {

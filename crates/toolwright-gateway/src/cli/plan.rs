@@ -1,11 +1,14 @@
-//! `toolwright plan`: the schema of plans, their check, their view, the import of an edited view, runs, pictures,
-//! and Arazzo documents.
+//! `toolwright plan`: the schema of plans, their check, their view, the import of an edited view, plans of calls and by
+//! models, runs, pictures, and Arazzo documents.
 
 mod arazzo;
+mod confirm;
 mod draw;
 mod engine;
+mod make;
 mod progress;
 mod publish;
+pub(super) mod record;
 mod run;
 mod tools;
 #[cfg(feature = "temporal")]
@@ -38,6 +41,9 @@ Examples:
   toolwright plan check plan.json --tools tools.json --hide @system --json
   toolwright plan view plan.json > view.json
   toolwright plan import --view view.json --base plan.json
+  toolwright plan record RUN -o plan.json
+  toolwright plan record --calls response.json
+  toolwright plan make \"read a.csv and drop incomplete rows\" --model gpt-4o -o plan.json
   toolwright plan run plan.json --inputs '{\"city\": \"北京\"}'
   toolwright plan runs
   toolwright plan resume RUN
@@ -59,6 +65,10 @@ enum Action {
     Check(Check),
     /// Show every parameter of every step: nodes and edges, with values to complete and confirm
     View(ViewPlan),
+    /// Make a plan of the calls of a run, or of a response
+    Record(record::Record),
+    /// Let a model write a plan
+    Make(make::Make),
     /// Run a plan
     Run(run::Run),
     /// Continue a run: calls with a recorded result are not made again
@@ -130,6 +140,8 @@ impl Plan {
             Action::Check(check) => check.run(),
             Action::View(view) => view.run(),
             Action::Import(import) => import.run(),
+            Action::Record(record) => record.run(),
+            Action::Make(make) => make.run(),
             Action::Run(run) => run.run(),
             Action::Resume(resume) => resume.run(),
             Action::Runs(runs) => runs.run(),
@@ -221,16 +233,29 @@ fn read(file: &Path) -> Result<Document, Failure> {
     Document::parse(&document).map_err(|errors| refuse(file, &errors, errors.len()))
 }
 
+/// Writes a document to a file, or to stdout.
+fn save(document: &Json, file: Option<&Path>) -> Result<(), Failure> {
+    let Some(file) = file else { return print(document) };
+    let text = document.pretty() + "\n";
+    std::fs::write(file, text).map_err(exit::io(&file.display().to_string()))
+}
+
 fn print(document: &Json) -> Result<(), Failure> {
     terminal::write(&document.pretty()).map_err(exit::io("stdout"))
 }
 
-/// Prints errors, one on a line, and returns the failure.
+/// Prints errors, one on a line.
 #[allow(clippy::print_stderr)]
-fn refuse(file: &Path, errors: &[PlanError], count: usize) -> Failure {
+fn show(errors: &[PlanError]) {
     for error in errors {
         eprintln!("{}", terminal::plain(&error.to_string()));
     }
+}
+
+/// Prints errors, and returns the failure.
+fn refuse(file: impl AsRef<Path>, errors: &[PlanError], count: usize) -> Failure {
+    show(errors);
+    let file = file.as_ref();
     let plural = if count == 1 { "" } else { "s" };
     let name = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
     Failure::failed(format!("{name}: {count} error{plural}"))

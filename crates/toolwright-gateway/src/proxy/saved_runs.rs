@@ -4,6 +4,8 @@
 //! A request that may be retried claims its [`Identity`]. Another attempt waits until the claim is
 //! released, and finds the saved run. A journal records which calls were started and not finished
 //! when the process was killed.
+//!
+//! A run that has finished is saved for a while as well, by its id, so that a plan can be made of it.
 
 mod record;
 
@@ -18,7 +20,7 @@ use toolwright::call::journal::{JournalError, MemoryJournal, SharedJournal, Sqli
 use toolwright::store::StoreError;
 use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Outcome, Scope};
 use toolwright_core::document::DocumentError;
-use toolwright_core::{Fault, FaultClass};
+use toolwright_core::{Fault, FaultClass, Json};
 
 pub use record::Record;
 
@@ -43,6 +45,13 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// Maximum number of saved runs of one client.
 const MAX_RUNS: usize = 10_000;
+
+/// The kind of the entries for runs that have finished.
+const FINISHED: &str = "finished-run";
+
+/// Limits of the finished runs of one client.
+const FINISHED_LIMITS: Limits =
+    Limits { lifetime: Duration::from_hours(24), bytes: 32 << 20, entries: 1_000 };
 
 /// How long finished effects stay in the journal: longer than a run is saved.
 const JOURNAL_AGE: Duration = Duration::from_hours(7 * 24);
@@ -223,9 +232,39 @@ impl SavedRuns {
         }
     }
 
+    /// Saves a run that has finished, and returns at once. One that is too large is not saved.
+    pub fn save_finished(&self, caller: &Caller, id: &str, run: &Json) {
+        let scope = Scope { owner: Arc::clone(&caller.id), kind: FINISHED };
+        let value = run.compact().into_bytes();
+        let entry = Entry { name: id.to_owned(), aliases: Vec::new(), value };
+        self.store.put(&scope, entry, FINISHED_LIMITS, |saved| {
+            if let Err(error) = saved {
+                tracing::warn!("a finished run cannot be saved: {error}");
+            }
+        });
+    }
+
+    /// Finds a finished run of a client. A client that moved to another tenant does not see its earlier runs.
+    pub async fn find_finished(&self, caller: &Caller, id: &str) -> Result<Option<Json>, Fault> {
+        let scope = Scope { owner: Arc::clone(&caller.id), kind: FINISHED };
+        let value = self.store.peek(&scope, id).await.map_err(|error| unavailable(&error))?;
+        let run = value.and_then(|value| Json::parse_bytes(&value).ok());
+        let tenant = |run: &Json| {
+            run.pointer("/caller/tenant").and_then(Json::as_str) == Some(&*caller.tenant)
+        };
+        Ok(run.filter(tenant))
+    }
+
     fn locks(&self) -> MutexGuard<'_, Locks> {
         self.locks.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Finds a finished run of any client in a store.
+pub async fn find_in(store: &ExpiringStore, id: &str) -> Result<Option<Json>, StoreError> {
+    let runs = store.recent(FINISHED, usize::MAX).await?;
+    let mut runs = runs.iter().rev().filter_map(|(_, value)| Json::parse_bytes(value).ok());
+    Ok(runs.find(|run| run.get("id").and_then(Json::as_str) == Some(id)))
 }
 
 /// Creates saved runs in memory.

@@ -5,6 +5,7 @@
 
 mod events;
 mod picture;
+mod record;
 
 use std::sync::Arc;
 
@@ -38,6 +39,8 @@ pub enum Action {
     Check,
     /// Derives the workflow view of a plan
     View,
+    /// Makes a plan of a run of tools, or of calls
+    Record,
     /// Starts a run
     Start,
     /// Lists runs
@@ -82,6 +85,7 @@ impl Asker<'_> {
             Action::Schema => Ok(fault::document(&Plan::schema())),
             Action::Check => self.check(request).await,
             Action::View => self.view(request).await,
+            Action::Record => self.record(request).await,
             Action::Start => self.start(request).await,
             Action::List => self.list(request.uri.query().unwrap_or_default()).await,
             Action::Show => Ok(shown(&self.find(id).await?.1)),
@@ -113,11 +117,9 @@ impl Asker<'_> {
     async fn engine(&self) -> Result<LocalEngine, Fault> {
         // The ledger records every call.
         self.gateway.telemetry.admit().await?;
-        let toolbox = self.toolbox().await;
         // The journal of plans records what a run does; this one is for calls that tools make themselves.
-        let toolbox = toolbox
-            .with_journal(SharedJournal::new(MemoryJournal::new()))
-            .with_handles(Arc::clone(&self.gateway.stores.handles));
+        let toolbox = self.toolbox().await.with_journal(SharedJournal::new(MemoryJournal::new()));
+        let toolbox = toolbox.with_handles(Arc::clone(&self.gateway.stores.handles));
         let context = Context::new().with(self.gateway.live().tools.access(self.client));
         Ok(self.gateway.plans.engine(toolbox).await?.with_context(context))
     }

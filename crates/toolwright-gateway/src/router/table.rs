@@ -179,6 +179,7 @@ pub static ROUTES: &[HttpRoute] = {
         plans(Verb::Get, "/v1/plans/schema", plans::Action::Schema),
         plans(Verb::Post, "/v1/plans/check", plans::Action::Check),
         plans(Verb::Post, "/v1/plans/view", plans::Action::View),
+        plans(Verb::Post, "/v1/plans/record", plans::Action::Record),
         plans(Verb::Post, "/v1/plans", plans::Action::Start),
         plans(Verb::Get, "/v1/plans", plans::Action::List),
         plans(Verb::Get, "/v1/plans/{id}", plans::Action::Show),

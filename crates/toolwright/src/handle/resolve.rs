@@ -91,6 +91,13 @@ fn grouped(sites: Vec<Site<'_>>) -> Vec<(usize, Site<'_>)> {
     sites
 }
 
+/// Returns the handles in arguments, each with its JSON Pointer.
+pub(crate) fn find(arguments: &Json) -> Vec<(String, Handle)> {
+    let (mut arguments, mut sites) = (arguments.clone(), Vec::new());
+    collect(&mut arguments, &Path::ROOT, &mut sites);
+    sites.into_iter().map(|site| (site.path, site.handle)).collect()
+}
+
 /// A handle in the arguments.
 struct Site<'v> {
     value: &'v mut Json,

@@ -4,21 +4,18 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use toolwright_core::json::Object;
-use toolwright_core::part::MediaSource;
 use toolwright_core::plan::{PlannedCall, Step, StepError};
-use toolwright_core::{Arguments, Call, Json, object};
+use toolwright_core::{Arguments, Call, Json};
 
 use super::event::PlanEventKind;
 use super::intent::{call_id, call_key};
 use super::journal::{PlanJournalError, Question, StepAnswer};
+use super::output::step_output;
 use super::start::now_ms;
 use crate::call::{Approval, CallResult, CallStatus};
 use crate::error::{CallError, CallErrorKind};
 use crate::handle::{Handle, StoredValue};
-use crate::output::OutputPiece;
 use crate::session::{Scope, Session};
 use crate::settings::{Effect, Retry, Settings};
 use crate::toolbox::{StepTool, Toolbox};
@@ -141,7 +138,7 @@ pub(crate) async fn make(
             CallStatus::Done(result) => result,
         };
         let Some(error) = &result.error else {
-            let output = output(&result);
+            let output = output(&result, tool);
             return done(output, attempts);
         };
         if error.kind == CallErrorKind::Cancelled && scope.session.cancel.is_cancelled() {
@@ -202,31 +199,9 @@ async fn by_handle(scope: &CallScope, call: &PlannedCall) -> Result<Object, Step
     }
 }
 
-/// Returns the complete output as JSON. Media and bytes become `{media_type, data}`, with base64.
-fn output(result: &CallResult) -> Result<Json, StepError> {
-    let unavailable = || {
-        let message = "the call succeeded earlier, and its output is no longer available";
-        StepError::new("output_unavailable", message)
-    };
-    let pieces = result.output().ok_or_else(unavailable)?;
-    let mut values = pieces.into_iter().map(piece).collect::<Vec<Json>>();
-    Ok(if values.len() == 1 { values.remove(0) } else { Json::Array(values) })
-}
-
-fn piece(piece: OutputPiece<'_>) -> Json {
-    match piece {
-        OutputPiece::Bytes(blob) => {
-            object! {"media_type": blob.mime.as_str(), "data": STANDARD.encode(&blob.bytes)}.into()
-        }
-        OutputPiece::Media(media) => {
-            let mut out = object! {"media_type": media.mime.as_deref()};
-            match &media.source {
-                MediaSource::Base64(data) => out.insert("data", data.as_str()),
-                MediaSource::Url(url) => out.insert("url", url.as_str()),
-                _ => {}
-            }
-            out.into()
-        }
-        other => other.to_value().map(std::borrow::Cow::into_owned).unwrap_or_default(),
-    }
+fn output(result: &CallResult, tool: &StepTool) -> Result<Json, StepError> {
+    let message = "the call succeeded earlier, and its output is no longer available";
+    let pieces = result.output();
+    let pieces = pieces.ok_or_else(|| StepError::new("output_unavailable", message))?;
+    Ok(step_output(&pieces, tool.tool()))
 }

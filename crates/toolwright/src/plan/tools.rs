@@ -7,7 +7,7 @@ use toolwright_core::plan::{PlanTool, PlanTools, Resource, ResourceUse};
 
 use crate::error::CallErrorKind;
 use crate::handler::Handler;
-use crate::settings::Fill;
+use crate::settings::{Effect, Fill};
 use crate::toolbox::Toolbox;
 
 /// Returns the named tools of a toolbox, such as those of [the steps of a
@@ -47,6 +47,7 @@ fn plan_tool(name: &str, handler: &Handler) -> PlanTool {
     let mut tool = PlanTool::new(handler.tool().clone(), settings.hidden.clone());
     name.clone_into(&mut tool.tool.name);
     tool.exact_name.clone_from(&settings.exact_name);
+    tool.is_read_only = settings.effect == Effect::None;
     tool.digest = Some(handler.digest().to_string());
     let slot =
         |name: &String, writes| ResourceUse { resource: Resource::Slot(name.clone()), writes };

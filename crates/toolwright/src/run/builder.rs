@@ -1,5 +1,6 @@
 //! Builds a run, and checks its model and context before the first request.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -38,6 +39,7 @@ impl RunBuilder {
             pending: None,
             spent: Consumption::default(),
             failures: Failures::default(),
+            outputs: BTreeMap::new(),
             end: None,
         };
         RunBuilder { named: false, ..RunBuilder::resume(agent, state) }

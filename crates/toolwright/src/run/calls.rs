@@ -79,6 +79,9 @@ impl Run {
                 let (call_id, tool) = (id.clone(), slot.call.name.clone());
                 self.host.push(HostOutput { call_id, tool, value: value.clone() });
             }
+            if let (None, Some(id)) = (&done.error, &slot.call.id) {
+                self.state.outputs.insert(id.clone(), done.complete.to_json());
+            }
             slot.stage = Stage::Done(done.outcome.clone());
             self.emit(|| RunEvent::CallDone(done));
         }

@@ -6,8 +6,11 @@
 //!  "messages": […],
 //!  "pending": {"message": {…}, "calls": [{"call": {…}, "wholeness": "proven", "done": {…}}]},
 //!  "spent": {"turns": 1, "calls": 2, "usage": {…}, "milliseconds": 1200},
-//!  "failures": {}, "end": null}
+//!  "failures": {}, "outputs": {"call_1": 1, "call_2": [{"handle": "tw:…"}]}, "end": null}
 //! ```
+//!
+//! `outputs` says where the complete output of each call is: in the first parts of its outcome, or piece by piece in
+//! parts and behind handles.
 //!
 //! Messages keep every part with its signature and extra fields, because vendors verify them. Later
 //! versions read earlier ones; an unknown version is refused.
@@ -15,6 +18,7 @@
 mod answer;
 mod message;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use toolwright_core::json::Object;
@@ -37,6 +41,7 @@ const VERSION: u64 = 1;
 pub(super) fn write(state: &State, worked: Duration) -> Json {
     let failures =
         state.failures.0.iter().map(|(key, times)| (key.clone().into(), u64::from(*times).into()));
+    let outputs = state.outputs.iter().map(|(id, place)| (id.clone().into(), place.clone()));
     let milliseconds = (state.spent.earlier + worked).as_millis();
     Json::Object(object! {
         "format": FORMAT,
@@ -54,12 +59,13 @@ pub(super) fn write(state: &State, worked: Duration) -> Json {
             "milliseconds": u64::try_from(milliseconds).unwrap_or(u64::MAX),
         },
         "failures": failures.collect::<Object>(),
+        "outputs": outputs.collect::<Object>(),
         "end": state.end.as_ref().map(answer::write),
     })
 }
 
 /// Reads a run.
-pub(super) fn read(document: &Json) -> Result<State, RunError> {
+pub(crate) fn read(document: &Json) -> Result<State, RunError> {
     read_state(document).map_err(RunError::Saved)
 }
 
@@ -88,6 +94,7 @@ fn read_state(document: &Json) -> Result<State, DocumentError> {
             earlier: Duration::from_millis(spent.count("milliseconds")?),
         },
         failures: fields.required("failures", read_failures)?,
+        outputs: fields.optional("outputs", read_outputs)?.unwrap_or_default(),
         end: fields.optional("end", answer::read)?,
     })
 }
@@ -96,6 +103,11 @@ fn read_failures(document: &Json) -> Result<Failures, DocumentError> {
     let fields = ObjectReader::of(document)?;
     let counted = fields.as_object().keys().map(|key| Ok((key.to_owned(), fields.count(key)?)));
     counted.collect::<Result<_, DocumentError>>().map(Failures)
+}
+
+fn read_outputs(document: &Json) -> Result<BTreeMap<String, Json>, DocumentError> {
+    let fields = ObjectReader::of(document)?;
+    Ok(fields.as_object().iter().map(|(id, place)| (id.to_owned(), place.clone())).collect())
 }
 
 fn write_pending(pending: &Pending) -> Object {

@@ -1,10 +1,10 @@
 //! The state of a run, which is saved to resume it later.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use toolwright_core::part::Body;
-use toolwright_core::{Call, Message, Outcome, Part, Response, Role};
+use toolwright_core::{Call, Json, Message, Outcome, Part, Response, Role};
 
 use super::limit::Consumption;
 use super::repetition::Failures;
@@ -30,6 +30,8 @@ pub(crate) struct State {
     pub(crate) spent: Consumption,
     /// Failures of calls
     pub(crate) failures: Failures,
+    /// Where the complete output of each call is, by the id of the call; null if it was not stored
+    pub(crate) outputs: BTreeMap<String, Json>,
     /// The last response of a finished run, once its calls have outcomes
     pub(crate) end: Option<Response>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolwright_core::Call;
+use toolwright_core::{Call, Tool};
 
 use super::item::Item;
 use super::{Toolbox, pipeline};
@@ -24,6 +24,11 @@ impl StepTool {
     /// Returns the tool.
     pub(super) fn item(&self) -> &Arc<Item> {
         &self.0
+    }
+
+    /// Returns the definition.
+    pub(crate) fn tool(&self) -> &Tool {
+        self.0.handler.tool()
     }
 
     /// Returns the slot that stores the output, if any.

@@ -2,7 +2,9 @@
 
 mod crash;
 mod generate;
+mod make;
 mod random;
+mod record;
 mod reference;
 mod tools;
 

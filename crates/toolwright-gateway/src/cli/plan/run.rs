@@ -10,13 +10,14 @@ use toolwright::plan::journal::{
     PlanJournal, PlanJournalError, Question, RunFilter, SqlitePlanJournal,
 };
 use toolwright::plan::{
-    Engine, LocalEngine, NewRun, PlanRunError, RunReport, RunStatus, StepAnswer, StepQuestion,
-    Template,
+    Engine, LocalEngine, NewRun, Plan, PlanRunError, RunReport, RunStatus, StepAnswer,
+    StepQuestion, Template,
 };
 use toolwright::{Caller, Json, Toolbox};
 use toolwright_core::json::{Object, Path as JsonPath};
 use toolwright_core::{date, object};
 
+use super::confirm::confirm;
 use super::engine::EngineOptions;
 use super::progress;
 use super::tools::PlanToolOptions;
@@ -32,6 +33,9 @@ pub(super) struct Run {
     /// Use these inputs; `@FILE` reads them from a file, `@-` from stdin
     #[arg(long, value_name = "JSON|@FILE", default_value = "{}")]
     inputs: String,
+    /// Show the steps with their arguments first, and ask whether they may run
+    #[arg(long)]
+    confirm: bool,
     #[command(flatten)]
     options: RunOptions,
 }
@@ -130,8 +134,8 @@ pub(super) struct Delete {
 
 /// Arguments of commands that make calls.
 #[derive(Debug, Args)]
-struct RunOptions {
-    /// Approve calls of tools that change something
+pub(super) struct RunOptions {
+    /// Approve the plan, and calls of tools that change something
     #[arg(long)]
     yes: bool,
     /// Make at most this many calls at once
@@ -143,23 +147,14 @@ struct RunOptions {
     #[command(flatten)]
     engine: EngineOptions,
     #[command(flatten)]
-    tools: PlanToolOptions,
+    pub(super) tools: PlanToolOptions,
 }
 
 impl Run {
     pub(super) fn run(self) -> Result<(), Failure> {
         self.options.tools.allow_stdin(&[&self.file])?;
         let plan = super::read_to_run(&self.file, &self.options.tools)?;
-        let inputs = document(&self.inputs)?;
-        let file = self.file;
-        self.options.drive(false, async |engine| {
-            match engine.start(NewRun::new(plan, inputs)).await {
-                Err(PlanRunError::Invalid(errors)) => {
-                    Err(super::refuse(&file, &errors, errors.len()))
-                }
-                started => started.map_err(|error| failed(&error)),
-            }
-        })
+        self.options.start(&self.file.display().to_string(), plan, &self.inputs, self.confirm)
     }
 }
 
@@ -201,6 +196,24 @@ impl AnswerQuestion {
 }
 
 impl RunOptions {
+    /// Runs a plan, after a person has confirmed it if `confirms`. `name` is that of the plan in messages.
+    pub(super) fn start(
+        self,
+        name: &str,
+        plan: Plan,
+        inputs: &str,
+        confirms: bool,
+    ) -> Result<(), Failure> {
+        let inputs = document(inputs)?;
+        if confirms && !self.yes {
+            confirm(name, &plan, &self.tools.load(plan.tool_names())?)?;
+        }
+        self.drive(false, async |engine| match engine.start(NewRun::new(plan, inputs)).await {
+            Err(PlanRunError::Invalid(errors)) => Err(super::refuse(name, &errors, errors.len())),
+            started => started.map_err(|error| failed(&error)),
+        })
+    }
+
     /// Starts a run and makes its calls.
     fn drive(
         self,

@@ -61,6 +61,19 @@ impl PlanToolOptions {
         Ok(PlanTools::new(read.into_iter().map(|tool| PlanTool::new(tool, hidden.clone()))))
     }
 
+    /// Returns all tools: those of the file, or of the configuration without the functions of the catalog.
+    pub(super) fn load_all(&self) -> Result<PlanTools, Failure> {
+        if self.tools.is_some() {
+            return self.load(std::iter::empty());
+        }
+        let tools = tools::runtime()?.block_on(async {
+            let toolbox = self.open().await?;
+            let names = toolbox.all_names();
+            Ok::<_, Failure>(plan_tools(&toolbox, names.iter().map(|name| &**name)).await)
+        })?;
+        Ok(tools.with_hidden(&hidden_names(&self.hide)))
+    }
+
     /// Returns the configuration.
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let environment = |name: &str| std::env::var(name).ok();

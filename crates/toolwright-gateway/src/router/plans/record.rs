@@ -1,0 +1,55 @@
+//! `POST /v1/plans/record`: makes a plan of a finished run of tools, or of the calls in a document of any dialect.
+
+use std::sync::Arc;
+
+use toolwright::plan::{messages_with_calls, plan_tools, record_messages, record_run};
+use toolwright_core::{Call, Fault, FaultClass, Json, Message};
+
+use super::{Asker, aside, invalid, read};
+use crate::http::{HttpRequest, Reply};
+use crate::proxy::fault;
+
+impl Asker<'_> {
+    pub(super) async fn record(&self, request: HttpRequest) -> Result<Reply, Fault> {
+        let body = read(request).await?;
+        let recording = match (body.get("run"), body.get("calls")) {
+            (Some(Json::String(id)), None) => {
+                let saved = &self.gateway.stores.saved;
+                let Some(run) = saved.find_finished(&self.client.caller(), id).await? else {
+                    let message = "There is no such run for this key. Send the `toolwright-request-id` of a reply for \
+                                   which the gateway ran tools; finished runs are kept for a day.";
+                    return Err(Fault::new(FaultClass::NotFound, message));
+                };
+                let handles = Arc::clone(&self.gateway.stores.handles);
+                let toolbox = self.toolbox().await.with_handles(handles);
+                record_run(&run, &toolbox).await.map_err(|error| {
+                    tracing::warn!("a finished run cannot be recorded: {error}");
+                    Fault::new(
+                        FaultClass::Internal,
+                        "The run was saved in a form that cannot be read.",
+                    )
+                })?
+            }
+            (None, Some(document)) => {
+                let Some(messages) = messages_with_calls(document) else {
+                    let message =
+                        "`calls` must be a response or a message with calls, in any dialect.";
+                    return Err(invalid("calls", message));
+                };
+                let names: Vec<&str> = messages
+                    .iter()
+                    .flat_map(Message::calls)
+                    .map(|call: &Call| &*call.name)
+                    .collect();
+                let tools = plan_tools(&self.toolbox().await, names).await;
+                aside(move || record_messages(&messages, &tools)).await?
+            }
+            _ => {
+                let message = "Send {\"run\": \"…\"} with the id of a finished run, or {\"calls\": {…}} with a response \
+                               of a model.";
+                return Err(invalid("run", message));
+            }
+        };
+        Ok(fault::document(&recording.to_json().into()))
+    }
+}
