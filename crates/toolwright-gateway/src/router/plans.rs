@@ -243,7 +243,8 @@ impl Asker<'_> {
             return Err(Fault::new(FaultClass::Forbidden, message));
         }
         let engine = self.engine_of(&report).await?;
-        engine.answer(id, step, item, answer).await.map_err(refusal)?;
+        let answerer = engine.clone().with_caller(self.client.caller());
+        answerer.answer(id, step, item, answer).await.map_err(refusal)?;
         if self.gateway.plans.watch(id).is_some() {
             return Ok(shown(&self.find(id).await?.1));
         }
@@ -291,16 +292,18 @@ impl Asker<'_> {
                 invalid("status", &format!("`status` must be one of {}.", names.join(", ")))
             })?),
         };
-        let before_ms = match parameter("before") {
-            None => None,
-            Some(text) => {
-                Some(text.parse().ok().filter(|ms: &u64| i64::try_from(*ms).is_ok()).ok_or_else(
-                    || invalid("before", "`before` must be a time in milliseconds since 1970."),
-                )?)
-            }
-        };
+        let before = parameter("before");
+        let (mut before_ms, mut before_id) = (None, None);
+        if let Some(text) = &before {
+            let (ms, id) = text.split_once('.').unwrap_or((text.as_str(), ""));
+            let ms = ms.parse().ok().filter(|ms: &u64| i64::try_from(*ms).is_ok());
+            let message =
+                "`before` must be `next` of another page, or a time in milliseconds since 1970.";
+            before_ms = Some(ms.ok_or_else(|| invalid("before", message))?);
+            before_id = Some(id.into());
+        }
         let tenant = Some(self.client.tenant().into());
-        let filter = RunFilter { tenant, status, before_ms, limit: Some(limit + 1) };
+        let filter = RunFilter { tenant, status, before_ms, before_id, limit: Some(limit + 1) };
         let engine = self.engine().await?;
         let mut runs =
             engine.journal().list(&filter).await.map_err(|error| refusal(error.into()))?;
@@ -316,7 +319,9 @@ impl Asker<'_> {
             Json::Object(out)
         });
         let data: Vec<Json> = data.collect();
-        let list = object! {"object": "list", "data": data, "has_more": has_more};
+        let mut list = object! {"object": "list", "data": data, "has_more": has_more};
+        let next = runs.last().filter(|_| has_more);
+        list.insert_some("next", next.map(|run| format!("{}.{}", run.created_ms, run.id)));
         Ok(fault::document(&list.into()))
     }
 

@@ -284,6 +284,14 @@ fn ended_runs_are_removed_and_others_stay() {
     let inputs = || object! {"inputs": object! {"names": vec!["a.txt"]}};
     started(&gateway, READ_ALL, inputs());
     let last = text_at(&started(&gateway, READ_ALL, inputs()), "/run");
+    let (first, mut ids) = (gateway.get("/v1/plans?limit=2", &[]).ok().json(), Vec::new());
+    let next = format!("/v1/plans?limit=2&before={}", text_at(&first, "/next"));
+    let second = gateway.get(&next, &[]).ok().json();
+    for page in [&first, &second] {
+        ids.extend(items_at(page, "/data").iter().map(|run| text_at(run, "/run")));
+    }
+    assert_eq!((ids.len(), second.get("next")), (3, None), "{second}");
+    assert_eq!(gateway.get("/v1/plans?before=soon", &[]).status, 400);
     let gateway = gateway.restart(&format!("{TOOLS}[plans]\nmax_runs = 1\n"));
     let ids = until("the removal", || {
         let listed = gateway.get("/v1/plans", &[]).ok().json();

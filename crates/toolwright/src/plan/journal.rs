@@ -139,7 +139,19 @@ pub enum EntryEvent {
     /// The call waits for a person
     Asked(Question),
     /// A person has answered
-    Answered(StepAnswer),
+    Answered {
+        /// The answer
+        answer: StepAnswer,
+        /// The id of the caller who answered
+        by: Option<Arc<str>>,
+    },
+    /// A drive has started of a run whose time is limited. It belongs to no step, whose id is empty
+    DriveStarted,
+    /// A drive has ended, of a run whose time is limited or that failed as a whole. It belongs to no step
+    DriveEnded {
+        /// Why the run as a whole failed
+        error: Option<StepError>,
+    },
 }
 
 /// A question to a person.
@@ -236,6 +248,8 @@ pub struct RunFilter {
     pub status: Option<RunStatus>,
     /// Only those that started before this time, in milliseconds since 1970
     pub before_ms: Option<u64>,
+    /// Of those that started at this time, also those with a smaller id
+    pub before_id: Option<Arc<str>>,
     /// Maximum number
     pub limit: Option<usize>,
 }

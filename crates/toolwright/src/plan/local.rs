@@ -5,6 +5,7 @@ pub(crate) mod nested;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -15,15 +16,17 @@ use toolwright_core::plan::{
 
 use super::engine::{Engine, EngineFuture, NewRun, PlanRunError};
 use super::event::Observer;
+use super::intent::call_id;
 use super::journal::{
     Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, RunRecord, RunStatus,
     StepAnswer,
 };
-use super::replay::{Next, Replay};
+use super::replay::{Next, Place, Replay};
 use super::report::RunReport;
 use super::start::{check_run, digests, new_record, now_ms};
 use super::tools::plan_tools;
 use crate::context::Context;
+use crate::ledger::ApprovalEntry;
 use crate::session::Caller;
 use crate::toolbox::Toolbox;
 
@@ -39,6 +42,8 @@ pub struct LocalEngine {
     max_steps: usize,
     parallel: usize,
     accepts_changed_tools: bool,
+    /// Who acts through this engine
+    caller: Caller,
     /// The runs that are being driven
     live: Arc<Mutex<HashMap<Arc<str>, LiveRun>>>,
 }
@@ -47,7 +52,11 @@ pub struct LocalEngine {
 struct LiveRun {
     cancel: CancellationToken,
     answers: mpsc::UnboundedSender<(String, Option<usize>, StepAnswer)>,
+    running: RunningCalls,
 }
+
+/// The calls in progress of a run, and when each started, in milliseconds since 1970.
+type RunningCalls = Arc<Mutex<HashMap<Place, u64>>>;
 
 impl LocalEngine {
     /// Creates an engine whose runs end with the process.
@@ -59,6 +68,7 @@ impl LocalEngine {
             max_steps: MAX_STEPS,
             parallel: PARALLEL,
             accepts_changed_tools: false,
+            caller: Caller::default(),
             live: Arc::default(),
         }
     }
@@ -104,13 +114,20 @@ impl LocalEngine {
         self
     }
 
+    /// Sets who answers questions through this engine: the journal and the ledger have the name.
+    #[must_use]
+    pub fn with_caller(mut self, caller: Caller) -> LocalEngine {
+        self.caller = caller;
+        self
+    }
+
     /// Returns the journal of runs.
     pub fn journal(&self) -> &Arc<dyn PlanJournal> {
         &self.journal
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, LiveRun>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.live)
     }
 
     async fn tools(&self, plan: &Plan) -> PlanTools {
@@ -155,10 +172,13 @@ impl LocalEngine {
         repeated.push(at);
         let repeated: HashSet<String> =
             repeated.into_iter().map(|at| plan.steps[at].id.clone()).collect();
-        // Questions and answers belong to their run.
+        // Questions, answers and drives belong to their run.
         entries.retain(|entry| {
-            let is_question = matches!(entry.event, EntryEvent::Asked(_) | EntryEvent::Answered(_));
-            !is_question && !repeated.contains(&entry.step)
+            use EntryEvent::{Answered, Asked, DriveEnded, DriveStarted};
+            let event = &entry.event;
+            let is_of_run =
+                matches!(event, Asked(_) | Answered { .. } | DriveStarted | DriveEnded { .. });
+            !is_of_run && !repeated.contains(&entry.step)
         });
         let RunRecord { id: parent, inputs, .. } = record;
         let forked = new_record(plan, inputs, caller, &tools, Some(parent))?;
@@ -180,6 +200,32 @@ impl LocalEngine {
     pub async fn check_run(&self, run: &str) -> Result<(), PlanRunError> {
         let (record, tools, _) = self.load(run).await?;
         self.check_record(&record, &tools)
+    }
+
+    /// Records in the ledger who answered a question.
+    async fn record_answer(
+        &self,
+        record: &RunRecord,
+        step: &str,
+        item: Option<usize>,
+        answer: &StepAnswer,
+    ) {
+        let Some(ledger) = self.toolbox.ledger() else { return };
+        let tool = record.plan.position(step).map(|at| record.plan.steps[at].tool.as_str());
+        let tool = tool.unwrap_or_default();
+        // The name of the tool has no version.
+        let handler = self.toolbox.resolve(tool).await;
+        let tool = handler.as_ref().map_or(tool, |handler| handler.tool().name.as_str());
+        let entry = ApprovalEntry {
+            time: SystemTime::now(),
+            run: record.id.clone(),
+            caller: self.caller.clone(),
+            approval: call_id(step, item).into(),
+            tool: tool.into(),
+            conversation: None,
+            approved: *answer == StepAnswer::Approve,
+        };
+        ledger.record(entry.into());
     }
 
     fn check_record(&self, record: &RunRecord, tools: &PlanTools) -> Result<(), PlanRunError> {
@@ -246,7 +292,10 @@ impl Engine for LocalEngine {
             if is_new {
                 self.journal.append(run, entry(EntryEvent::Asked(question.clone()))).await?;
             }
-            self.journal.append(run, entry(EntryEvent::Answered(answer.clone()))).await?;
+            let by = Some(self.caller.id.clone());
+            let answered = EntryEvent::Answered { answer: answer.clone(), by };
+            self.journal.append(run, entry(answered)).await?;
+            self.record_answer(&record, step, item, &answer).await;
             if let Some(live) = self.live().get(run) {
                 // A drive that has just ended reads the answer from the journal next time.
                 drop(live.answers.send((step.to_owned(), item, answer)));
@@ -273,12 +322,22 @@ impl Engine for LocalEngine {
     fn report<'a>(&'a self, run: &'a str) -> EngineFuture<'a, RunReport> {
         Box::pin(async move {
             let (record, _, mut replay) = self.load(run).await?;
-            replay.prepare_report(self.live().contains_key(run));
+            let running = self.live().get(run).map(|live| Arc::clone(&live.running));
+            replay.prepare_report(running.is_some());
             // Recorded results are applied; what comes next is not made.
             while replay.next().is_some() {}
-            Ok(RunReport::new(record, &replay, None))
+            let running = running.map(|calls| lock(&calls).clone()).unwrap_or_default();
+            for ((step, _), started_ms) in running {
+                replay.start(step, started_ms);
+            }
+            let error = replay.error.clone();
+            Ok(RunReport::new(record, &replay, error))
         })
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl From<PlanJournalError> for crate::call::journal::JournalError {

@@ -25,6 +25,12 @@ pub(crate) struct Replay {
     is_live: bool,
     /// The arguments of steps without `each`, if a report needs them
     inputs: Option<HashMap<usize, Object>>,
+    /// How long the run was driven, if that is recorded
+    pub(super) driven_ms: u64,
+    /// The drive that is being read: its start, and when something happened in it last
+    drive: Option<(u64, u64)>,
+    /// Why the run as a whole failed
+    pub(super) error: Option<StepError>,
     /// Number of attempts so far
     pub(crate) calls: u64,
 }
@@ -60,16 +66,47 @@ impl Replay {
             started_ms: record.created_ms,
             is_live: false,
             inputs: None,
+            driven_ms: 0,
+            drive: None,
+            error: None,
             calls: 0,
         };
         let positions: HashMap<&str, usize> =
             record.plan.steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
         for entry in entries {
+            replay.count_time(&entry);
             if let Some(&step) = positions.get(entry.step.as_str()) {
                 replay.read(step, entry);
             }
         }
+        replay.end_drive(None);
         replay
+    }
+
+    /// Counts the time of drives. One that was interrupted lasted until something happened in it last.
+    fn count_time(&mut self, entry: &Entry) {
+        match &entry.event {
+            EntryEvent::DriveStarted => {
+                self.end_drive(None);
+                self.drive = Some((entry.time_ms, entry.time_ms));
+            }
+            EntryEvent::DriveEnded { error } => {
+                self.end_drive(Some(entry.time_ms));
+                self.error.clone_from(error);
+            }
+            EntryEvent::Asked(_) | EntryEvent::Answered { .. } => {}
+            _ => {
+                if let Some((_, last)) = &mut self.drive {
+                    *last = entry.time_ms.max(*last);
+                }
+            }
+        }
+    }
+
+    fn end_drive(&mut self, ended_ms: Option<u64>) {
+        if let Some((started, last)) = self.drive.take() {
+            self.driven_ms += ended_ms.unwrap_or(last).saturating_sub(started);
+        }
     }
 
     fn read(&mut self, step: usize, entry: Entry) {
@@ -96,9 +133,10 @@ impl Replay {
                 (recorded.question, recorded.answer) = (Some(question), None);
             }
             // Without a question it would be taken for the answer to a later one.
-            EntryEvent::Answered(answer) => {
+            EntryEvent::Answered { answer, .. } => {
                 recorded.answer = recorded.question.is_some().then_some(answer);
             }
+            EntryEvent::DriveStarted | EntryEvent::DriveEnded { .. } => {}
         }
         if let Some((started_ms, attempts)) = ended {
             self.start(step, started_ms);

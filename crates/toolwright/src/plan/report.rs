@@ -3,7 +3,7 @@
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 use toolwright_core::object;
-use toolwright_core::plan::{StepError, StepResult, StepStatus};
+use toolwright_core::plan::{StepError, StepResult, StepState, StepStatus};
 
 use super::journal::{Question, RunRecord, RunStatus};
 use super::replay::Replay;
@@ -87,6 +87,7 @@ impl RunReport {
                     report.reason = Some(error.message.clone());
                     report.error_kind = Some(error.kind.clone());
                 }
+                None if run.status.is_final() => report.status.state = StepState::Cancelled,
                 Some(StepResult::Blocked { by }) => {
                     report.reason = Some(format!("the step '{}' failed", id(*by)));
                     steps[*by].blocks.push(step.id.clone());

@@ -20,7 +20,7 @@ pub(super) struct Watch {
 impl Watch {
     /// Begins to watch a run. What was before the last answer of a person is not told.
     pub(super) fn new(run: &str, observer: Option<Observer>, entries: &[Entry]) -> Watch {
-        let is_answer = |entry: &Entry| matches!(entry.event, EntryEvent::Answered(_));
+        let is_answer = |entry: &Entry| matches!(entry.event, EntryEvent::Answered { .. });
         let entries = entries.iter().rposition(is_answer).map_or(0, |at| at + 1);
         Watch { run: run.into(), observer, entries, settled: BTreeSet::new() }
     }

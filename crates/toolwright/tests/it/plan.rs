@@ -617,3 +617,135 @@ async fn only_ended_runs_are_pruned_by_age_and_by_number() {
         assert_eq!(left.iter().map(|run| &run.id).collect::<Vec<_>>(), [&open]);
     }
 }
+
+#[tokio::test]
+async fn the_time_limit_counts_over_all_drives_and_its_error_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plans.sqlite");
+    let journal = Arc::new(SqlitePlanJournal::open(&path).unwrap());
+    let log = Log::default();
+    let engine =
+        LocalEngine::new(Toolbox::new([echo("echo", &log)]).unwrap()).with_journal(journal.clone());
+    let text = r#"{"plan":"1","limits":{"time_ms":60000},"steps":{"a":{"tool":"echo"},"b":{"tool":"echo","after":["a"]}}}"#;
+    let at = |step: &str, time_ms, event| Entry::new(step, None, time_ms, event);
+    let done = || EntryEvent::Succeeded { output: Json::Null, started_ms: 0, attempts: 1 };
+    // One drive ended, another was interrupted after its first call: 30 and 40 seconds.
+    let run = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
+    for entry in [
+        at("", 0, EntryEvent::DriveStarted),
+        at("", 30_000, EntryEvent::DriveEnded { error: None }),
+        at("", 500_000, EntryEvent::DriveStarted),
+        at("a", 540_000, done()),
+    ] {
+        journal.append(&run, entry).await.unwrap();
+    }
+    let report = engine.drive(&run, None).await.unwrap();
+    assert_eq!((report.status(), log.take().len()), (RunStatus::Failed, 0));
+    let states: Vec<StepState> = report.steps.iter().map(|step| step.status.state).collect();
+    assert_eq!(states, [StepState::Succeeded, StepState::Cancelled]);
+    let stored = engine.report(&run).await.unwrap();
+    let error = stored.error.unwrap();
+    assert!(error.message.contains("60000 ms"), "{error}");
+    assert_eq!(report.error.as_ref(), Some(&error));
+
+    // With less time used, it goes on.
+    let run = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
+    for entry in [at("", 0, EntryEvent::DriveStarted), at("a", 50_000, done())] {
+        journal.append(&run, entry).await.unwrap();
+    }
+    assert_eq!(engine.drive(&run, None).await.unwrap().status(), RunStatus::Succeeded);
+    let forked = engine.fork(&run, "b", None, toolwright::Caller::default()).await.unwrap();
+    let (_, entries) = journal.load(&forked).await.unwrap();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+}
+
+#[tokio::test]
+async fn who_answers_is_recorded() {
+    use toolwright::ledger::{MemoryLedger, Query};
+    let folder = tempfile::tempdir().unwrap();
+    let journal = Arc::new(SqlitePlanJournal::open(folder.path().join("plans.sqlite")).unwrap());
+    let (ledger, log) = (Arc::new(MemoryLedger::default()), Log::default());
+    let policy = Policy::default().with_rule(Rule::new(Verdict::Ask).with_tools(["echo"]));
+    let toolbox = Toolbox::new([echo("echo", &log)]).unwrap().with_policy(policy);
+    let engine =
+        LocalEngine::new(toolbox.with_ledger(ledger.clone())).with_journal(journal.clone());
+    let text = r#"{"plan":"1","steps":{"a":{"tool":"echo"}}}"#;
+    let run = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
+    engine.drive(&run, None).await.unwrap();
+    let boss = engine.clone().with_caller(toolwright::Caller::new("boss"));
+    boss.answer(&run, "a", None, StepAnswer::Approve).await.unwrap();
+    assert_eq!(engine.drive(&run, None).await.unwrap().status(), RunStatus::Succeeded);
+    let (_, entries) = journal.load(&run).await.unwrap();
+    let by = entries.iter().find_map(|entry| match &entry.event {
+        EntryEvent::Answered { by, .. } => by.clone(),
+        _ => None,
+    });
+    assert_eq!(by.as_deref(), Some("boss"));
+    let recorded = ledger.entries(&Query::default());
+    let answer = recorded.iter().find_map(|own| own.entry.as_approval()).unwrap();
+    assert_eq!((&*answer.caller.id, &*answer.tool, answer.approved), ("boss", "echo", true));
+    assert_eq!(*answer.run, *run);
+}
+
+#[tokio::test]
+async fn a_report_shows_running_and_cancelled_steps() {
+    let (started, log) = (Arc::new(Notify::new()), Log::default());
+    let hang = {
+        let started = Arc::clone(&started);
+        Handler::new(Tool::function("hang", open_schema()), move |scope, _| {
+            started.notify_one();
+            async move {
+                scope.cancel.cancelled().await;
+                Err(ToolError::new("cancelled"))
+            }
+        })
+        .with_effect(Effect::None)
+    };
+    let engine = LocalEngine::new(Toolbox::new([hang, echo("echo", &log)]).unwrap());
+    let text = r#"{"plan":"1","steps":{"a":{"tool":"hang"},"b":{"tool":"echo","after":["a"]}}}"#;
+    let run = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
+    let driven = {
+        let (engine, run) = (engine.clone(), run.clone());
+        tokio::spawn(async move { engine.drive(&run, None).await })
+    };
+    started.notified().await;
+    let states = async || {
+        let report = engine.report(&run).await.unwrap();
+        report.steps.iter().map(|step| step.status.state).collect::<Vec<StepState>>()
+    };
+    assert_eq!(states().await, [StepState::Running, StepState::Pending]);
+    engine.cancel(&run).await.unwrap();
+    assert_eq!(driven.await.unwrap().unwrap().status(), RunStatus::Cancelled);
+    assert_eq!(states().await, [StepState::Cancelled, StepState::Cancelled]);
+}
+
+#[tokio::test]
+async fn pages_of_runs_lose_none_that_started_at_one_time() {
+    use toolwright::plan::journal::RunFilter;
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Arc::new(SqlitePlanJournal::open(folder.path().join("plans.sqlite")).unwrap());
+    let journals: [Arc<dyn PlanJournal>; 2] = [Arc::new(MemoryPlanJournal::new()), sqlite];
+    for journal in journals {
+        let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap())
+            .with_journal(Arc::clone(&journal));
+        let text = r#"{"plan":"1","steps":{"a":{"tool":"echo"}}}"#;
+        let first = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
+        let (mut record, _) = journal.load(&first).await.unwrap();
+        journal.delete(&first).await.unwrap();
+        for id in ["a", "b", "c", "d", "e"] {
+            (record.id, record.created_ms) = (id.into(), if id == "e" { 8 } else { 7 });
+            journal.create(&record, Vec::new()).await.unwrap();
+        }
+        let (mut found, mut filter) =
+            (Vec::new(), RunFilter { limit: Some(2), ..RunFilter::default() });
+        loop {
+            let page = journal.list(&filter).await.unwrap();
+            let Some(last) = page.last() else { break };
+            (filter.before_ms, filter.before_id) = (Some(last.created_ms), Some(last.id.clone()));
+            found.extend(page.iter().map(|run| run.id.to_string()));
+        }
+        assert_eq!(found, ["e", "d", "c", "b", "a"]);
+        let earlier = RunFilter { before_ms: Some(8), ..RunFilter::default() };
+        assert_eq!(journal.list(&earlier).await.unwrap().len(), 4);
+    }
+}

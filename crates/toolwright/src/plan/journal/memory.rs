@@ -90,7 +90,10 @@ impl PlanJournal for MemoryPlanJournal {
             let is_wanted = |run: &&RunRecord| {
                 filter.tenant.as_ref().is_none_or(|tenant| *tenant == run.caller.tenant)
                     && filter.status.is_none_or(|status| status == run.status)
-                    && filter.before_ms.is_none_or(|before| run.created_ms < before)
+                    && filter.before_ms.is_none_or(|before| {
+                        (run.created_ms, &*run.id)
+                            < (before, filter.before_id.as_deref().unwrap_or_default())
+                    })
             };
             let mut found: Vec<RunRecord> =
                 runs.values().map(|(run, _)| run).filter(is_wanted).cloned().collect();

@@ -74,7 +74,17 @@ impl EntryEvent {
             }
             EntryEvent::Asked(Question::Approval(approval)) => ("asked", approval.to_json()),
             EntryEvent::Asked(Question::Uncertain) => ("uncertain", Json::Null),
-            EntryEvent::Answered(answer) => ("answered", answer.to_json()),
+            EntryEvent::Answered { answer, by } => {
+                let mut data = answer.to_json();
+                if let (Json::Object(data), Some(by)) = (&mut data, by) {
+                    data.insert("by", &**by);
+                }
+                ("answered", data)
+            }
+            EntryEvent::DriveStarted => ("drive_started", Json::Null),
+            EntryEvent::DriveEnded { error } => {
+                ("drive_ended", error.as_ref().map(StepError::to_json).into())
+            }
         }
     }
 
@@ -89,18 +99,25 @@ impl EntryEvent {
                 started_ms: fields()?.count("started_ms")?,
                 attempts: fields()?.count("attempts")?,
             },
-            "failed" => {
-                let error = fields()?.object("error")?;
-                EntryEvent::Failed {
-                    error: StepError::new(error.text("kind")?, error.text("message")?),
-                    started_ms: fields()?.count("started_ms")?,
-                    attempts: fields()?.count("attempts")?,
-                }
-            }
+            "failed" => EntryEvent::Failed {
+                error: read_error(fields()?.object("error")?)?,
+                started_ms: fields()?.count("started_ms")?,
+                attempts: fields()?.count("attempts")?,
+            },
             "asked" => EntryEvent::Asked(Question::Approval(Box::new(Approval::from_json(data)?))),
             "uncertain" => EntryEvent::Asked(Question::Uncertain),
-            "answered" => EntryEvent::Answered(StepAnswer::from_json(data)?),
+            "answered" => EntryEvent::Answered {
+                answer: StepAnswer::from_json(data)?,
+                by: fields()?.owned("by")?,
+            },
+            "drive_started" => EntryEvent::DriveStarted,
+            "drive_ended" if *data == Json::Null => EntryEvent::DriveEnded { error: None },
+            "drive_ended" => EntryEvent::DriveEnded { error: Some(read_error(fields()?)?) },
             _ => return Err(DocumentError::new("a known kind of entry")),
         })
     }
+}
+
+fn read_error(fields: ObjectReader<'_>) -> Result<StepError, DocumentError> {
+    Ok(StepError::new(fields.text("kind")?, fields.text("message")?))
 }

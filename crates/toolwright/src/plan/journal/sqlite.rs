@@ -174,10 +174,11 @@ impl PlanJournal for SqlitePlanJournal {
                 let limit = filter.limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
                 let mut rows = change.prepare_cached(&format!(
                     "{RUN_COLUMNS} WHERE (?1 IS NULL OR tenant = ?1) AND (?2 IS NULL OR status = ?2) \
-                     AND (?3 IS NULL OR created < ?3) ORDER BY created DESC, id DESC LIMIT ?4"
+                     AND (?3 IS NULL OR (created, id) < (?3, ?4)) ORDER BY created DESC, id DESC LIMIT ?5"
                 ))?;
                 let (tenant, status) = (filter.tenant.as_deref(), filter.status.map(RunStatus::as_str));
-                let rows = rows.query_map(params![tenant, status, filter.before_ms, limit], run_row)?;
+                let before_id = filter.before_id.as_deref().unwrap_or_default();
+                let rows = rows.query_map(params![tenant, status, filter.before_ms, before_id, limit], run_row)?;
                 rows.collect::<rusqlite::Result<Vec<RunRow>>>()
             });
             rows.await?.iter().map(RunRow::read).collect()

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use toolwright_core::Json;
 use toolwright_core::plan::{Plan, PlanLimits, StepError, StepResult, StepState};
 
-use super::{LiveRun, LocalEngine};
+use super::{LiveRun, LocalEngine, RunningCalls, lock};
 use crate::call::journal::SharedJournal;
 use crate::handle;
 use crate::output::Content;
@@ -54,7 +54,8 @@ async fn drive_once(
     let (answers, answered) = mpsc::unbounded_channel();
     let cancel = CancellationToken::new();
     // An answer that comes after the journal is read goes to the live run.
-    let live = LiveRun { cancel: cancel.clone(), answers };
+    let running = RunningCalls::default();
+    let live = LiveRun { cancel: cancel.clone(), answers, running: Arc::clone(&running) };
     engine.live().insert(run.into(), live);
     let guard = LiveGuard { engine, run, is_closed: Arc::default() };
     let (record, tools, replay) = engine.load(run).await?;
@@ -64,6 +65,10 @@ async fn drive_once(
     let mut scope = scope(engine, &record, &tools, cancel, observer, is_closed);
     scope.calls = AtomicU64::new(replay.calls);
     restore_slots(&scope, &tools, &replay).await;
+    if record.plan.limits.time_ms.is_some() {
+        let entry = Entry::new("", None, now_ms(), EntryEvent::DriveStarted);
+        engine.journal.append(run, entry).await?;
+    }
     let mut driver = Driver {
         engine,
         plan: Arc::clone(&record.plan),
@@ -78,6 +83,7 @@ async fn drive_once(
         tools,
         scope,
         answered,
+        calls: running,
         error: None,
         unrecorded: None,
     };
@@ -161,6 +167,8 @@ struct Driver<'e> {
     tools: Vec<StepTool>,
     scope: CallScope,
     answered: Answers,
+    /// The calls in progress
+    calls: RunningCalls,
     /// Why the run as a whole failed
     error: Option<StepError>,
     unrecorded: Option<PlanJournalError>,
@@ -172,7 +180,8 @@ impl Driver<'_> {
         let parallel =
             parallel.map_or(usize::MAX, |calls| usize::try_from(calls).unwrap_or(usize::MAX));
         let parallel = parallel.min(self.engine.parallel);
-        let deadline = time_ms.map(|ms| tokio::time::Instant::now() + Duration::from_millis(ms));
+        let left = time_ms.map(|ms| ms.saturating_sub(self.replay.driven_ms));
+        let deadline = left.map(|ms| tokio::time::Instant::now() + Duration::from_millis(ms));
         let plan = Arc::clone(&self.plan);
         // The calls borrow what they share, so that the loop may change the rest.
         let (scope, tools, journal) = (&self.scope, &self.tools, &*self.engine.journal);
@@ -200,6 +209,10 @@ impl Driver<'_> {
                         continue;
                     }
                 };
+                if left == Some(0) {
+                    self.error = Some(out_of_time(time_ms));
+                    break;
+                }
                 if let Some(max) = max_calls.filter(|_| !scope.may_call()) {
                     let message = format!(
                         "the run has reached its limit of {max} calls; raise limits.calls of the plan"
@@ -210,6 +223,7 @@ impl Driver<'_> {
                 scope.count_call();
                 let started_ms = now_ms();
                 replay.start(call.step, started_ms);
+                lock(&self.calls).insert((call.step, call.item), started_ms);
                 let (step, tool) = (&plan.steps[call.step], &tools[call.step]);
                 running.push(async move {
                     let end = call::make(scope, step, tool, &call, answer).await;
@@ -229,6 +243,7 @@ impl Driver<'_> {
             tokio::select! {
                 biased;
                 Some((call, end)) = running.next() => {
+                    lock(&self.calls).remove(&(call.step, call.item));
                     match end {
                         CallEnd::Done { result, ended_ms, attempts } => {
                             replay.end(call.step, ended_ms, attempts);
@@ -256,11 +271,7 @@ impl Driver<'_> {
                     continued.extend(take(&self.positions, replay, answer));
                 }
                 () = until(deadline), if self.error.is_none() => {
-                    let message = format!(
-                        "the run took longer than {} ms; raise limits.time_ms of the plan",
-                        time_ms.unwrap_or_default()
-                    );
-                    self.error = Some(StepError::new("limit", message));
+                    self.error = Some(out_of_time(time_ms));
                     scope.session.cancel.cancel();
                 }
             }
@@ -285,10 +296,22 @@ impl Driver<'_> {
             RunStatus::Succeeded
         };
         record.ended_ms = record.status.is_final().then(now_ms);
+        if self.plan.limits.time_ms.is_some() || self.error.is_some() {
+            let event = EntryEvent::DriveEnded { error: self.error.clone() };
+            self.engine.journal.append(&record.id, Entry::new("", None, now_ms(), event)).await?;
+        }
         self.engine.journal.set_status(&record.id, record.status, record.ended_ms).await?;
         (self.scope.emit)(PlanEventKind::RunEnded { status: record.status });
         Ok((RunReport::new(record, &self.replay, self.error), self.answered))
     }
+}
+
+fn out_of_time(time_ms: Option<u64>) -> StepError {
+    let message = format!(
+        "the run took longer than {} ms; raise limits.time_ms of the plan",
+        time_ms.unwrap_or_default()
+    );
+    StepError::new("limit", message)
 }
 
 async fn until(deadline: Option<tokio::time::Instant>) {

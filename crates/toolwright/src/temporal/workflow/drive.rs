@@ -312,7 +312,7 @@ impl<'c> Driver<'c> {
             let Ok((step, item, answer)) = read_answer(&answer) else { continue };
             let Some(&at) = self.positions.get(&step) else { continue };
             if let Some(next) = self.replay.answer((at, item), answer.clone()) {
-                self.append((at, item), EntryEvent::Answered(answer));
+                self.append((at, item), EntryEvent::Answered { answer, by: None });
                 self.continued.push(next);
             }
         }
