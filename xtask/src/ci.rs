@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::run::{Failure, Outcome, Program, root};
 use crate::{
     args_report, bench, bench_gateway, clients, conformance, examples, features, fuzz, mcp, oauth,
-    recorded, release, schemathesis, tidy,
+    recorded, release, schemathesis, temporal, tidy,
 };
 
 struct Step {
@@ -33,6 +33,7 @@ const SLOW: &[Step] = &[
     Step { name: "publish", budget: 4, run: release::publish },
     Step { name: "oauth", budget: 2, run: oauth::run },
     Step { name: "mcp", budget: 6, run: mcp::run },
+    Step { name: "temporal", budget: 10, run: temporal::run },
     Step { name: "schemathesis", budget: 2, run: || schemathesis::run(&["--seconds", "45"]) },
     Step { name: "clients", budget: 3, run: || clients::run(&["--quick"]) },
     Step { name: "recorded", budget: 2, run: || recorded::run_if_present("../shared/recorded") },

@@ -19,6 +19,7 @@ mod release;
 mod run;
 mod schemathesis;
 mod search_report;
+mod temporal;
 mod tidy;
 mod tokens_report;
 
@@ -28,8 +29,8 @@ const HELP: &str = "\
 Usage: cargo xtask <task>
 
   ci [--full | STEP…]      format, lints, tests, docs, tidy, examples, external, args-report,
-                           conformance; --full adds publish, oauth, mcp, schemathesis, clients, recorded,
-                           fuzz, bench, bench-gateway, bench-mcp, soak, chaos; with names, only those
+                           conformance; --full adds publish, oauth, mcp, temporal, schemathesis, clients,
+                           recorded, fuzz, bench, bench-gateway, bench-mcp, soak, chaos; with names, only those
                            steps
   tidy                     the rules of the source tree
   conformance [--verbose] [--write]
@@ -41,6 +42,7 @@ Usage: cargo xtask <task>
   oauth                    the OAuth client, judged by a certified authorization server
   mcp                      judge MCP on both sides with the official conformance suite, and drive six
                            servers behind one gateway with the official clients
+  temporal                 build Temporal, and run plans on a real server whose workers are killed
   schemathesis [--seconds N]
                            generated requests to every endpoint of a running gateway, for five minutes:
                            no server error, and no reply that /openapi.json does not describe
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         ["clients", rest @ ..] => clients::run(rest),
         ["oauth"] => oauth::run(),
         ["mcp"] => mcp::run(),
+        ["temporal"] => temporal::run(),
         ["schemathesis", rest @ ..] => schemathesis::run(rest),
         ["openapi-report", rest @ ..] => openapi_report::run(rest),
         ["args-report"] => args_report::run("fixtures/args"),

@@ -3,7 +3,8 @@
 
 pub mod approvals;
 mod browser;
-pub mod inputs;
+pub mod handles;
+mod inputs;
 pub mod mcp;
 pub mod openapi;
 mod pattern;
@@ -153,6 +154,12 @@ impl Router {
             ClientEndpoint::Inputs(action) => {
                 let id = parameter("id").unwrap_or_default();
                 inputs::answer(action, id, &self.gateway.stores.inputs, &client, request).await
+            }
+            ClientEndpoint::Handles(action) => {
+                client.admit(request.started)?;
+                let id = percent::decode(parameter("id").unwrap_or_default());
+                let store = &*self.gateway.stores.handles;
+                handles::answer(action, &id, store, &client, request).await
             }
             ClientEndpoint::Plans(action) => {
                 client.admit(request.started)?;

@@ -6,17 +6,19 @@
 //!
 //! | job | file |
 //! |---|---|
-//! | the engine, and what it tells those who watch a run | `engine`, `watch` |
+//! | the engine, what workflows reply to it, and what it tells those who watch a run | `engine`, `reply`, `watch` |
 //! | the worker: descriptions of its tools, and calls | `worker` |
 //! | the workflow of a plan | `workflow` |
 //! | a run and a call as documents, and documents as payloads | `state`, `call`, `payload` |
-//! | values that are too large for a payload | `values` |
+//! | values that are too large for a payload, and the handles of a gateway | `values`, `gateway` |
 //! | the connection | `client` |
 
 mod call;
 mod client;
 mod engine;
+mod gateway;
 mod payload;
+mod reply;
 mod state;
 mod values;
 mod watch;
@@ -25,6 +27,7 @@ mod workflow;
 
 pub use client::Address;
 pub use engine::TemporalEngine;
+pub use gateway::GatewayHandles;
 pub use worker::TemporalWorker;
 
 /// The Temporal server or a worker failed.

@@ -178,6 +178,7 @@ const CRATES: &[Layers] = &[
             "oauth",
             "openapi_report",
             "mcp",
+            "temporal",
             "schemathesis",
             "clients",
             "fuzz",

@@ -8,6 +8,7 @@ use toolwright_core::dialect::Dialect;
 use toolwright_core::percent;
 
 use super::approvals;
+use super::handles;
 use super::inputs;
 use super::pattern::{Parameters, match_path};
 use super::plans;
@@ -97,6 +98,8 @@ pub enum ClientEndpoint {
     Approvals(approvals::Action),
     /// Questions of running tools
     Inputs(inputs::Action),
+    /// Values behind handles
+    Handles(handles::Action),
     /// Plans and their runs
     Plans(plans::Action),
 }
@@ -176,6 +179,8 @@ pub static ROUTES: &[HttpRoute] = {
         approvals(Verb::Post, "/v1/approvals/{id}", approvals::Action::Answer),
         inputs(Verb::Get, "/v1/inputs", inputs::Action::List),
         inputs(Verb::Post, "/v1/inputs/{id}", inputs::Action::Answer),
+        handles(Verb::Put, "/v1/handles/{id}", handles::Action::Put),
+        handles(Verb::Get, "/v1/handles/{id}", handles::Action::Get),
         plans(Verb::Get, "/v1/plans/schema", plans::Action::Schema),
         plans(Verb::Post, "/v1/plans/check", plans::Action::Check),
         plans(Verb::Post, "/v1/plans/view", plans::Action::View),
@@ -259,6 +264,10 @@ const fn approvals(verb: Verb, pattern: &'static str, action: approvals::Action)
 
 const fn inputs(verb: Verb, pattern: &'static str, action: inputs::Action) -> HttpRoute {
     HttpRoute { verb, ..own(pattern, Target::Client(ClientEndpoint::Inputs(action))) }
+}
+
+const fn handles(verb: Verb, pattern: &'static str, action: handles::Action) -> HttpRoute {
+    HttpRoute { verb, ..own(pattern, Target::Client(ClientEndpoint::Handles(action))) }
 }
 
 const fn plans(verb: Verb, pattern: &'static str, action: plans::Action) -> HttpRoute {

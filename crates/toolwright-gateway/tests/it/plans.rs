@@ -371,3 +371,21 @@ fn a_published_plan_is_called_as_a_function() {
     let run = gateway.post("/v1/plans", &all, body.as_bytes()).ok().json();
     assert_eq!(text_at(&run, "/outputs/text"), "α", "{run}");
 }
+
+#[test]
+fn values_behind_handles_belong_to_a_tenant_and_a_conversation() {
+    let gateway = gateway();
+    let path = "/v1/handles/tw:0123456789abcdef0123456789abcdef";
+    let own = format!("{path}?conversation=plan_1");
+    let large = format!("[\"{}\"]", "x".repeat(5_000_000));
+    let stored = gateway.ask("PUT", &own, &[], large.as_bytes()).answer();
+    assert_eq!(stored.status, 204, "{}", stored.text());
+    assert_eq!(gateway.get(&own, &[]).ok().text(), large);
+    assert_eq!(gateway.get(&format!("{path}?conversation=plan_2"), &[]).status, 404);
+    assert_eq!(gateway.get(path, &[]).status, 400);
+    let bytes = [("content-type", "image/png")];
+    assert_eq!(gateway.ask("PUT", &own, &bytes, b"\x89PNG").answer().status, 204);
+    assert_eq!(gateway.get(&own, &[]).ok().header("content-type"), Some("image/png"));
+    assert_eq!(gateway.ask("PUT", &own, &[], b"{").answer().status, 400);
+    assert_eq!(gateway.get("/v1/handles/tw:1?conversation=a", &[]).status, 400);
+}

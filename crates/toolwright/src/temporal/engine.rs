@@ -11,9 +11,8 @@ use temporalio_client::{
     Client, WorkflowCancelOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowQueryOptions,
     WorkflowSignalOptions, WorkflowStartOptions,
 };
-use temporalio_common::error::IncomingError;
 use tokio::sync::OnceCell;
-use toolwright_core::document::{DocumentError, ObjectReader};
+use toolwright_core::document::DocumentError;
 use toolwright_core::json::Object;
 use toolwright_core::plan::stored::{Needs, has_handles};
 use toolwright_core::plan::{MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Source};
@@ -22,7 +21,8 @@ use toolwright_core::{Json, object};
 use super::TemporalError;
 use super::client::{Address, connect};
 use super::payload::Document;
-use super::state::{RunSettings, RunState, ToolPlace, read_entry, read_tool, text};
+use super::reply::{read_result, read_tools, take_page};
+use super::state::{RunSettings, RunState, ToolPlace};
 use super::values::{INLINE_BYTES, PAYLOAD_BYTES, Values};
 use super::watch::Watch;
 use super::workflow::{PlanWorkflow, ToolsWorkflow, write_answer};
@@ -193,7 +193,7 @@ impl TemporalEngine {
                 let state = RunState::from_json(state).map_err(|error| damaged(&error))?;
                 Loaded { state, running: Vec::new() }
             }
-            None => self.query(&handle, run).await?,
+            None => self.query(&handle, run, None).await?,
         };
         if let Some(end) = end {
             loaded.state.read_end(&end).map_err(|error| damaged(&error))?;
@@ -207,29 +207,26 @@ impl TemporalEngine {
         read_result(run, ended)
     }
 
-    /// Asks a workflow for its run, page by page.
+    /// Asks a workflow for its run, page by page, without what is known already.
     async fn query(
         &self,
         handle: &Handle<PlanWorkflow>,
         run: &str,
+        known: Option<RunState>,
     ) -> Result<Loaded, PlanRunError> {
-        let mut request = object! {"run": true};
-        let mut found: Option<RunState> = None;
+        let mut found = known;
         loop {
-            let request_now = Document::from(request.clone());
+            let mut request = Object::new();
+            match &found {
+                Some(state) => request.insert("from", state.entries.len()),
+                None => request.insert("run", true),
+            }
             let options = WorkflowQueryOptions::default();
-            let page = handle.query(PlanWorkflow::journal, request_now, options).await;
+            let page = handle.query(PlanWorkflow::journal, Document::from(request), options).await;
             let Document(page) = page.map_err(|error| query_error(run, error))?;
             let (running, total) = take_page(&mut found, &page).map_err(|error| damaged(&error))?;
-            match found.take() {
-                Some(state) if state.entries.len() >= total => {
-                    return Ok(Loaded { state, running });
-                }
-                state => {
-                    request = Object::new();
-                    request.insert("from", state.as_ref().map_or(0, |state| state.entries.len()));
-                    found = state;
-                }
+            if let Some(state) = found.take_if(|state| state.entries.len() >= total) {
+                return Ok(Loaded { state, running });
             }
         }
     }
@@ -248,18 +245,26 @@ impl TemporalEngine {
             watch.look(&first);
             return self.report_of(first).await;
         }
+        let mut known = first.state;
         let mut lost: Option<Instant> = None;
         let mut pause = Duration::from_millis(50);
+        let ended = || Box::pin(handle.get_result(WorkflowGetResultOptions::default()));
+        let mut end = ended();
         loop {
-            let ended = handle.get_result(WorkflowGetResultOptions::default());
             // The end of the workflow is reported at once, everything else is asked for.
             let has_ended = tokio::select! {
-                ended = ended => ended.is_ok() || ended.is_err_and(|error| error.is_workflow_outcome()),
+                result = &mut end => {
+                    end = ended();
+                    result.is_ok() || result.is_err_and(|error| error.is_workflow_outcome())
+                }
                 () = tokio::time::sleep(pause) => false,
             };
             pause = (pause * 2).min(Duration::from_millis(500));
-            let loaded =
-                if has_ended { self.load(run).await } else { self.query(&handle, run).await };
+            let loaded = if has_ended {
+                self.load(run).await
+            } else {
+                self.query(&handle, run, Some(known.clone())).await
+            };
             match loaded {
                 Ok(loaded) => {
                     lost = None;
@@ -267,6 +272,7 @@ impl TemporalEngine {
                     if loaded.state.record.status != RunStatus::Running {
                         return self.report_of(loaded).await;
                     }
+                    known = loaded.state;
                 }
                 Err(error) if lost.get_or_insert_with(Instant::now).elapsed() > PATIENCE => {
                     return Err(error);
@@ -382,85 +388,6 @@ impl Engine for TemporalEngine {
     fn report<'a>(&'a self, run: &'a str) -> EngineFuture<'a, RunReport> {
         Box::pin(async move { self.report_of(self.load(run).await?).await })
     }
-}
-
-/// Reads the tools of the workers. Of several workers with a tool, the first has its calls.
-fn read_tools(document: &Json) -> Result<(PlanTools, BTreeMap<String, ToolPlace>), DocumentError> {
-    let (mut tools, mut places) = (Vec::new(), BTreeMap::new());
-    let (mut unavailable, mut names) = (Vec::new(), Vec::new());
-    for reply in document.as_array().unwrap_or_default() {
-        let fields = ObjectReader::of(reply)?;
-        let queue = fields.text("queue")?;
-        for (tool, effect) in fields.list("tools", read_tool)? {
-            let name = tool.tool.name.clone();
-            if places.contains_key(&name) {
-                continue;
-            }
-            let (digest, uses) = (tool.digest.clone(), tool.uses.clone());
-            let place = ToolPlace { queue: queue.to_owned(), effect, digest, uses };
-            places.extend(tool.exact_name.clone().map(|name| (name, place.clone())));
-            places.insert(name, place);
-            tools.push(tool);
-        }
-        unavailable.extend(fields.list("unavailable", text)?);
-        names.extend(fields.list("names", text)?);
-    }
-    unavailable.retain(|name| !places.contains_key(name));
-    let tools = PlanTools::new(tools).with_unavailable(unavailable).with_names(names);
-    Ok((tools, places))
-}
-
-/// Adds a page of entries to a run. Returns the steps with calls in progress, and the number of all entries.
-fn take_page(
-    found: &mut Option<RunState>,
-    page: &Json,
-) -> Result<(Vec<usize>, usize), DocumentError> {
-    let fields = ObjectReader::of(page)?;
-    if let Some(run) = fields.optional("run", RunState::from_json)? {
-        *found = Some(run);
-    }
-    let state = found.as_mut().ok_or_else(|| DocumentError::new("a run").within("run"))?;
-    state.read_end(page)?;
-    state.entries.extend(fields.list("page", read_entry)?);
-    let position = |step: &Json| {
-        let step = step.as_u64().and_then(|at| usize::try_from(at).ok());
-        step.ok_or_else(|| DocumentError::new("the position of a step"))
-    };
-    Ok((fields.list("running", position)?, fields.count("total")?))
-}
-
-/// Returns the end of a run from the result of its workflow.
-fn read_result(
-    run: &str,
-    ended: Result<Document, WorkflowGetResultError>,
-) -> Result<Json, PlanRunError> {
-    let details = match ended {
-        Ok(result) => return Ok(result.0),
-        Err(WorkflowGetResultError::Cancelled { details }) => {
-            details.deserialize::<Document>().ok()
-        }
-        Err(WorkflowGetResultError::Failed(error)) => match &*error {
-            IncomingError::Application(failure) => {
-                let details = failure.details::<Document>().ok().flatten();
-                let message = failure.to_string();
-                Some(details.unwrap_or_else(|| ended_by_force(&message)))
-            }
-            error => Some(ended_by_force(&error.to_string())),
-        },
-        Err(WorkflowGetResultError::Terminated { .. }) => {
-            Some(ended_by_force("the workflow was terminated"))
-        }
-        Err(WorkflowGetResultError::TimedOut) => Some(ended_by_force("the workflow timed out")),
-        Err(WorkflowGetResultError::NotFound(_)) => return Err(unknown(run)),
-        Err(error) => return Err(engine(&error)),
-    };
-    Ok(details.unwrap_or_else(|| object! {"status": "cancelled"}.into()).0)
-}
-
-/// The end of a run whose workflow did not end itself.
-fn ended_by_force(message: &str) -> Document {
-    let error = object! {"kind": "workflow", "message": message};
-    object! {"status": "failed", "error": error}.into()
 }
 
 fn unknown(run: &str) -> PlanRunError {

@@ -6,6 +6,8 @@ mod make;
 mod random;
 mod record;
 mod reference;
+#[cfg(feature = "temporal")]
+mod temporal;
 mod tools;
 
 use std::collections::BTreeMap;

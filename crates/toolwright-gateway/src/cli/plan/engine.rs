@@ -1,7 +1,14 @@
 //! The engine of a run: that of this process, or a Temporal server.
 
+#[cfg(feature = "temporal")]
+use std::sync::Arc;
+
 use clap::{Args, ValueEnum};
+#[cfg(feature = "temporal")]
+use toolwright::SecretString;
 use toolwright::plan::Engine;
+#[cfg(feature = "temporal")]
+use toolwright::temporal::{Address, GatewayHandles, TemporalEngine};
 
 use crate::cli::exit::Failure;
 
@@ -34,6 +41,9 @@ pub(super) struct TemporalOptions {
     /// Use this namespace of the Temporal server
     #[arg(long, value_name = "NAME", default_value = "default")]
     namespace: String,
+    /// Pass large values by handles of this gateway. Its key is read from `TOOLWRIGHT_KEY`
+    #[arg(long, value_name = "URL")]
+    gateway: Option<String>,
 }
 
 impl EngineOptions {
@@ -42,12 +52,12 @@ impl EngineOptions {
         match self.engine {
             EngineName::Local => String::new(),
             EngineName::Temporal => {
-                let TemporalOptions { address, namespace } = &self.temporal;
-                let namespace = match namespace.as_str() {
-                    "default" => String::new(),
-                    name => format!(" --namespace {name}"),
-                };
-                format!(" --engine temporal --address {address}{namespace}")
+                let TemporalOptions { address, namespace, gateway } = &self.temporal;
+                let engine = format!(" --engine temporal --address {address}");
+                let namespace =
+                    (namespace != "default").then(|| format!(" --namespace {namespace}"));
+                let gateway = gateway.as_ref().map(|url| format!(" --gateway {url}"));
+                [Some(engine), namespace, gateway].into_iter().flatten().collect()
             }
         }
     }
@@ -72,7 +82,10 @@ impl EngineOptions {
             return Ok(None);
         }
         let queues = self.task_queue.iter().cloned();
-        let mut engine = toolwright::temporal::TemporalEngine::new(self.temporal.address(), queues);
+        let mut engine = TemporalEngine::new(self.temporal.address(), queues);
+        if let Some(handles) = self.temporal.handles()? {
+            engine = engine.with_handles(handles);
+        }
         if let Some(parallel) = parallel {
             engine = engine.with_parallel(parallel);
         }
@@ -86,8 +99,9 @@ impl EngineOptions {
         if *engine == EngineName::Local {
             return Ok(None);
         }
-        let TemporalOptions { address, namespace } = temporal;
-        let queues = task_queue.join(",");
+        let TemporalOptions { address, namespace, gateway } = temporal;
+        let queues = task_queue.iter().chain(gateway).map(String::as_str).collect::<Vec<&str>>();
+        let queues = queues.join(", ");
         let message =
             format!("this build cannot reach Temporal at {address} ({namespace}, {queues})");
         let hint = "install it with cargo install toolwright-gateway --features temporal";
@@ -97,9 +111,17 @@ impl EngineOptions {
 
 #[cfg(feature = "temporal")]
 impl TemporalOptions {
+    /// Returns the handles of the gateway, if there is one.
+    pub(super) fn handles(&self) -> Result<Option<Arc<GatewayHandles>>, Failure> {
+        let Some(url) = &self.gateway else { return Ok(None) };
+        let key = std::env::var("TOOLWRIGHT_KEY").ok().filter(|key| !key.is_empty());
+        let handles = GatewayHandles::new(url, key.map(SecretString::new));
+        Ok(Some(Arc::new(handles.map_err(|error| Failure::usage(error.to_string()))?)))
+    }
+
     /// Returns the address of the server.
-    pub(super) fn address(&self) -> toolwright::temporal::Address {
-        let address = toolwright::temporal::Address::new(self.address.as_str());
+    pub(super) fn address(&self) -> Address {
+        let address = Address::new(self.address.as_str());
         let address = address.with_namespace(self.namespace.as_str());
         match std::env::var("TEMPORAL_API_KEY") {
             Ok(key) if !key.is_empty() => address.with_api_key(key),

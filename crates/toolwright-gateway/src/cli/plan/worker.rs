@@ -41,7 +41,10 @@ impl Worker {
             let count = toolbox.tools().len();
             let queue = self.task_queue;
             let ready = format!("{count} tools on the task queue {queue}");
-            let worker = TemporalWorker::new(self.temporal.address(), queue, toolbox);
+            let mut worker = TemporalWorker::new(self.temporal.address(), queue, toolbox);
+            if let Some(handles) = self.temporal.handles()? {
+                worker = worker.with_handles(handles);
+            }
             let mut terminate = signal(SignalKind::terminate()).map_err(exit::io("signals"))?;
             let mut interrupt = signal(SignalKind::interrupt()).map_err(exit::io("signals"))?;
             let stopped = async {

@@ -1,0 +1,100 @@
+//! `/v1/handles/{id}`: stores and returns values behind handles, for workers that have no data folder in common.
+//!
+//! A value belongs to the tenant of the key and to a conversation, such as the run of a plan.
+
+use http::{StatusCode, header};
+use toolwright::Session;
+use toolwright::handle::{Handle, HandleError, HandleStore, HandleStoreError, Owner, StoredValue};
+use toolwright::output::Blob;
+use toolwright_core::{Fault, FaultClass, Json};
+
+use crate::http::{HttpRequest, Reply, ReplyBody};
+use crate::key::Client;
+use crate::proxy::fault;
+
+/// The media type of JSON. Bodies of any other type are bytes.
+const JSON: &str = "application/json";
+
+/// What a request does with a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Stores it
+    Put,
+    /// Returns it
+    Get,
+}
+
+/// Answers a request of a client.
+pub(super) async fn answer(
+    action: Action,
+    id: &str,
+    store: &dyn HandleStore,
+    client: &Client,
+    request: HttpRequest,
+) -> Result<Reply, Fault> {
+    let handle: Handle = id.parse().map_err(|error| invalid("id", format!("{id}: {error}.")))?;
+    let query = request.uri.query().unwrap_or_default();
+    let conversation =
+        form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "conversation");
+    let conversation = conversation.map(|(_, name)| name).unwrap_or_default();
+    if !Session::is_conversation_name(&conversation) {
+        let hint =
+            "Send ?conversation= with the conversation or the run that the value belongs to.";
+        return Err(invalid("conversation", hint.to_owned()));
+    }
+    let owner = Owner { tenant: client.tenant().into(), conversation: (*conversation).into() };
+    match action {
+        Action::Get => match store.find(&owner, handle.id).await.map_err(unreadable)? {
+            StoredValue::Json(value) => Ok(fault::document(&value)),
+            StoredValue::Bytes(blob) => {
+                let mut reply = Reply::new(ReplyBody::full(blob.bytes.to_vec()));
+                if let Ok(media_type) = blob.mime.parse() {
+                    reply.headers_mut().insert(header::CONTENT_TYPE, media_type);
+                }
+                Ok(reply)
+            }
+        },
+        Action::Put => {
+            let media_type = request.headers.get(header::CONTENT_TYPE);
+            let media_type =
+                media_type.and_then(|own| own.to_str().ok()).unwrap_or(JSON).to_owned();
+            let body = request.body.read().await?;
+            let value = if media_type == JSON {
+                let value = Json::parse_bytes(&body);
+                StoredValue::json(
+                    value.map_err(|error| invalid("body", format!("not JSON: {error}")))?,
+                )
+            } else {
+                StoredValue::Bytes(Blob { mime: media_type, bytes: body.to_vec().into() })
+            };
+            store.put_as(&owner, handle.id, value).await.map_err(|error| unwritten(&error))?;
+            let mut reply = Reply::new(ReplyBody::empty());
+            *reply.status_mut() = StatusCode::NO_CONTENT;
+            Ok(reply)
+        }
+    }
+}
+
+fn invalid(parameter: &str, message: String) -> Fault {
+    let mut fault = Fault::new(FaultClass::Invalid, message);
+    fault.param = Some(parameter.to_owned());
+    fault
+}
+
+fn unreadable(error: HandleError) -> Fault {
+    match error {
+        HandleError::Unknown => Fault::new(FaultClass::NotFound, "There is no such handle."),
+        HandleError::Expired => Fault {
+            status: Some(410),
+            ..Fault::new(FaultClass::NotFound, "The value behind the handle has expired.")
+        },
+        error => {
+            Fault { status: Some(503), ..Fault::new(FaultClass::Internal, format!("{error}.")) }
+        }
+    }
+}
+
+fn unwritten(error: &HandleStoreError) -> Fault {
+    let status = if matches!(error, HandleStoreError::Full) { 507 } else { 503 };
+    Fault { status: Some(status), ..Fault::new(FaultClass::Internal, format!("{error}.")) }
+}

@@ -1,0 +1,173 @@
+//! Random plans on a real Temporal server end like the sequential reference. `TEMPORAL` is the path of the program.
+
+use std::collections::HashMap;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::runtime::Builder;
+use toolwright::plan::journal::Question;
+use toolwright::plan::{Engine, NewRun, Plan, PlanRunError, RunReport, RunStatus, StepAnswer};
+use toolwright::temporal::{Address, TemporalEngine, TemporalWorker};
+use toolwright_core::Json;
+
+use super::generate::{self, Random};
+use super::random::compare;
+use super::reference;
+use super::tools::{Log, toolbox};
+
+/// Number of plans, and of those that run at once.
+const PLANS: u64 = 50;
+const AT_ONCE: usize = 5;
+
+/// A Temporal server, which ends with the test.
+struct Server {
+    process: Child,
+    address: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn start() -> Server {
+        let program =
+            std::env::var("TEMPORAL").expect("TEMPORAL is the path of the program temporal");
+        let folder = tempfile::tempdir().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let process = Command::new(workspace().join(program))
+            .args([
+                "server",
+                "start-dev",
+                "--ip",
+                "127.0.0.1",
+                "--headless",
+                "--log-level",
+                "error",
+            ])
+            .args(["--port", &port.to_string(), "--db-filename"])
+            .arg(folder.path().join("temporal.db"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let address = format!("127.0.0.1:{port}");
+        let begin = Instant::now();
+        while TcpStream::connect(&address).is_err() {
+            assert!(begin.elapsed() < Duration::from_secs(30), "the server does not start");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Server { process, address, _folder: folder }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+fn workspace() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Counts calls, by run and place.
+#[derive(Default)]
+struct Counts(std::sync::Mutex<HashMap<String, u64>>);
+
+impl Log for Counts {
+    /// Steps of different runs have the same places, but not the same keys.
+    fn start(&self, _: &str, key: &str) -> u64 {
+        let mut counts = self.0.lock().unwrap();
+        let count = counts.entry(key.to_owned()).or_default();
+        *count += 1;
+        *count - 1
+    }
+
+    fn effect(&self, _: &str, _: &str, _: &Result<Json, String>) {}
+}
+
+#[test]
+fn random_plans_on_temporal_end_like_the_sequential_reference() {
+    let server = Server::start();
+    let address = Address::new(server.address.as_str());
+    let counts: Arc<Counts> = Arc::default();
+    let log: Arc<dyn Log> = counts.clone();
+    let worker =
+        TemporalWorker::new(address.clone(), "random", toolbox(&log, Duration::from_millis(8)));
+    let engine = TemporalEngine::new(address, ["random"]);
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let begin = Instant::now();
+    let (cancelled, asked) = runtime.block_on(async {
+        let (done, stopped) = tokio::sync::oneshot::channel::<()>();
+        let until = async { drop(stopped.await) };
+        let plans = async {
+            let mut waiting = (0..PLANS).map(|seed| run(&engine, seed));
+            let mut running: FuturesUnordered<_> = waiting.by_ref().take(AT_ONCE).collect();
+            let (mut cancelled, mut asked) = (0, 0);
+            while let Some((is_cancelled, questions)) = running.next().await {
+                cancelled += usize::from(is_cancelled);
+                asked += questions;
+                running.extend(waiting.next());
+            }
+            drop(done);
+            (cancelled, asked)
+        };
+        let (counted, worked) = tokio::join!(plans, worker.run(|| (), until));
+        worked.unwrap();
+        counted
+    });
+    println!("{PLANS} plans in {:?}, {cancelled} cancelled, {asked} approvals", begin.elapsed());
+    assert!(cancelled > 0 && asked > 0, "{cancelled} cancelled, {asked} approvals");
+    let most = counts.0.lock().unwrap().values().max().copied();
+    assert!(most <= Some(3), "a call started {most:?} times, and plans have at most two retries");
+}
+
+/// Runs a plan and compares its result with that of the reference. Every fifth plan is cancelled, if it does not end
+/// earlier. Returns whether it was, and the number of approvals.
+async fn run(engine: &TemporalEngine, seed: u64) -> (bool, usize) {
+    let document = generate::plan(&mut Random::new(seed), true);
+    let plan = Plan::parse(&document).unwrap();
+    let run = engine.start(NewRun::new(plan, generate::inputs())).await.unwrap();
+    if seed % 5 == 4 {
+        match engine.cancel(&run).await {
+            Ok(()) | Err(PlanRunError::Ended(_)) => {}
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+    let (report, asked) = drive(engine, &run, seed).await;
+    let is_cancelled = report.status() == RunStatus::Cancelled;
+    if !is_cancelled {
+        let expected = reference::run(&document, &generate::inputs());
+        compare(&document, &expected, &report, &[]);
+    }
+    let shown = engine.report(&run).await.unwrap();
+    assert_eq!((shown.status(), &shown.outputs), (report.status(), &report.outputs), "seed {seed}");
+    (is_cancelled, asked)
+}
+
+/// Drives a run to its end, and approves its calls.
+async fn drive(engine: &TemporalEngine, run: &str, seed: u64) -> (RunReport, usize) {
+    let mut asked = 0;
+    loop {
+        let report = engine.drive(run, None).await.unwrap();
+        if report.status() != RunStatus::Waiting {
+            return (report, asked);
+        }
+        for question in &report.questions {
+            assert!(
+                matches!(question.question, Question::Approval(_)),
+                "seed {seed}: {question:?}"
+            );
+            asked += 1;
+            let (step, item) = (question.step.as_str(), question.item);
+            match engine.answer(run, step, item, StepAnswer::Approve).await {
+                // It was cancelled in the meantime.
+                Ok(()) | Err(PlanRunError::Ended(_)) => {}
+                Err(error) => panic!("seed {seed}: {error}"),
+            }
+        }
+    }
+}
