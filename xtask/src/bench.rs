@@ -1,5 +1,6 @@
-//! Runs the benchmarks, each by its name, so that nothing else is built.
+//! Runs the benchmarks, all of them from one build.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use crate::features;
@@ -14,36 +15,40 @@ pub(crate) enum Length {
     Short,
 }
 
-/// Runs every `crates/*/benches/*.rs`.
-pub(crate) fn run(length: Length) -> Outcome {
-    let benches = find()?;
-    if benches.is_empty() {
-        println!("no benchmarks");
-    }
-    for (package, bench) in benches {
-        let program = Program::cargo().with(&["bench", "--package", &package, "--bench", &bench]);
-        let program = program.with(&["--features", &features::light_of(&package)]);
-        match length {
-            Length::Whole => program.run()?,
-            Length::Short => program.env("DIVAN_MAX_TIME", "0.1").run()?,
+impl Length {
+    /// The profile of the build.
+    pub(crate) fn profile(self) -> &'static str {
+        match self {
+            Length::Whole => "release",
+            Length::Short => "short",
         }
     }
-    Ok(())
 }
 
-fn find() -> Outcome<Vec<(String, String)>> {
-    let mut found = Vec::new();
+/// Runs every `crates/*/benches/*.rs`.
+pub(crate) fn run(length: Length) -> Outcome {
+    let mut program = Program::cargo().with(&["bench", "--workspace"]);
+    program = program.with(&["--profile", length.profile(), "--features", &features::light()]);
+    for bench in find()? {
+        program = program.with(&["--bench", &bench]);
+    }
+    match length {
+        Length::Whole => program.run(),
+        Length::Short => program.env("DIVAN_MAX_TIME", "0.1").run(),
+    }
+}
+
+/// Returns the names of all benchmarks.
+fn find() -> Outcome<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
     for package in fs::read_dir(root().join("crates"))? {
-        let package = package?;
-        let Ok(benches) = fs::read_dir(package.path().join("benches")) else { continue };
+        let Ok(benches) = fs::read_dir(package?.path().join("benches")) else { continue };
         for bench in benches {
             let path = bench?.path();
             if path.extension().is_some_and(|extension| extension == "rs") {
-                let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                found.push((package.file_name().to_string_lossy().into_owned(), stem));
+                found.insert(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
             }
         }
     }
-    found.sort();
     Ok(found)
 }

@@ -3,48 +3,48 @@
 
 use std::path::PathBuf;
 
+use crate::bench::Length;
 use crate::mcp;
 use crate::run::{Outcome, Program, root};
 
 /// Measures the gateway. The options are those of `bench-gateway --help`.
 pub(crate) fn measure(options: &[&str]) -> Outcome {
-    build()?;
-    bench("gateway").with(options).run()
+    program(length(options), "gateway")?.with(options).run()
 }
 
 /// Measures calls of MCP servers through the gateway.
 pub(crate) fn measure_mcp(options: &[&str]) -> Outcome {
-    build()?;
+    let program = program(length(options), "mcp")?;
     let venv = mcp::python_sdk();
     venv.install()?;
     let python = root().join(&venv.folder).join("bin/python");
     let server = root().join("fixtures/mcp/servers/echo.py");
     let sdk = ["--sdk", &python.to_string_lossy(), &server.to_string_lossy()];
-    bench("mcp").with(options).with(&sdk).run()
+    program.with(options).with(&sdk).run()
 }
 
 /// Runs load with faults, then checks for leaks and missing records.
 pub(crate) fn soak(options: &[&str]) -> Outcome {
-    build()?;
-    bench("soak").with(options).run()
+    program(Length::Short, "soak")?.with(options).run()
 }
 
 /// Runs traffic while everything around the gateway fails, then checks effects, exchanges and
 /// leftovers.
 pub(crate) fn chaos(options: &[&str]) -> Outcome {
-    build()?;
-    bench("chaos").with(options).run()
+    program(Length::Short, "chaos")?.with(options).run()
 }
 
-/// Builds both at once, so that they share their dependencies.
-fn build() -> Outcome {
+fn length(options: &[&str]) -> Length {
+    if options.contains(&"--short") { Length::Short } else { Length::Whole }
+}
+
+/// Builds the program and the gateway at once, so that they share their dependencies.
+fn program(length: Length, part: &str) -> Outcome<Program> {
+    let profile = length.profile();
     Program::cargo()
-        .with(&["build", "--quiet", "--release", "--bins"])
+        .with(&["build", "--quiet", "--profile", profile, "--bins"])
         .with(&["--package", "toolwright-gateway", "--package", "toolwright-bench"])
-        .run()
-}
-
-fn bench(part: &str) -> Program {
+        .run()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
-    Program::new(root().join(target).join("release/toolwright-bench")).with(&[part])
+    Ok(Program::new(root().join(target).join(profile).join("toolwright-bench")).with(&[part]))
 }
