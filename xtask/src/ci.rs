@@ -125,7 +125,7 @@ fn lints() -> Outcome {
 }
 
 fn tests() -> Outcome {
-    let program = Program::cargo().with(&["test", "--workspace"]);
+    let program = Program::cargo().with(&["test", "--workspace", "--no-fail-fast"]);
     program.with(&["--features", &features::light()]).run_shown()
 }
 

@@ -221,10 +221,9 @@ fn source(
     pins: Option<&Arc<Pins>>,
     settings: &McpServer,
 ) -> McpSource {
-    let mut source = McpSource::new(client.clone()).with_deadline(settings.deadline);
-    if let Some(prefix) = &settings.prefix {
-        source = source.with_prefix(prefix);
-    }
+    let mut source = McpSource::new(client.clone())
+        .with_deadline(settings.deadline)
+        .with_prefix(&settings.prefix(client.name()));
     for (tool, name) in &settings.names {
         source = source.with_name(tool, name);
     }

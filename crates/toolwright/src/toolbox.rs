@@ -22,6 +22,7 @@ mod cache;
 mod concurrency;
 mod error;
 mod execute;
+mod hidden;
 mod item;
 mod job;
 mod listing;

@@ -66,11 +66,15 @@ pub struct McpSlot {
 impl McpServer {
     /// Returns the name of a tool in the toolbox, for a server of this name.
     pub fn tool_name(&self, server: &str, tool: &str) -> String {
-        match (self.names.get(tool), &self.prefix) {
-            (Some(name), _) => legal_tool_name(name),
-            (None, Some(prefix)) => legal_tool_name(&format!("{prefix}{tool}")),
-            (None, None) => legal_tool_name(&format!("{server}_{tool}")),
+        match self.names.get(tool) {
+            Some(name) => legal_tool_name(name),
+            None => legal_tool_name(&format!("{}{tool}", self.prefix(server))),
         }
+    }
+
+    /// Returns what the names of tools and prompts begin with, for a server of this name.
+    pub fn prefix(&self, server: &str) -> String {
+        self.prefix.clone().unwrap_or_else(|| format!("{server}_"))
     }
 }
 
@@ -126,16 +130,32 @@ const DEFAULT_DEADLINE: Duration = Duration::from_mins(1);
 
 /// Reads `[mcp]`.
 pub(super) fn read(table: Table<'_>) -> Result<BTreeMap<String, McpServer>, ConfigError> {
-    let entries = table.entries().into_iter();
-    let servers = entries.map(|(name, entry)| {
+    let mut servers: BTreeMap<String, McpServer> = BTreeMap::new();
+    for (name, entry) in table.entries() {
         if !is_name(&name) {
             let what =
                 "the name of an MCP server has at most 32 ASCII letters, digits, `_` and `-`";
             return Err(entry.error(what));
         }
-        Ok((name, server(entry)?))
-    });
-    servers.collect()
+        let overlapping =
+            entry.error("one of two MCP servers could take the names of the other's tools");
+        let server = server(entry)?;
+        let prefix = server.prefix(&name);
+        let overlaps = |(other, own): &(&String, &McpServer)| {
+            let own = own.prefix(other);
+            let is_beginning = |a: &str, b: &str| !a.is_empty() && a != b && b.starts_with(a);
+            is_beginning(&own, &prefix) || is_beginning(&prefix, &own)
+        };
+        if let Some((other, own)) = servers.iter().find(overlaps) {
+            let hint = format!(
+                "the names of {other} begin with {}, those of {name} with {prefix}: set another `prefix` for one",
+                own.prefix(other)
+            );
+            return Err(overlapping.with_hint(hint));
+        }
+        servers.insert(name, server);
+    }
+    Ok(servers)
 }
 
 /// Whether a text may be the name of an MCP server or of a tool set.

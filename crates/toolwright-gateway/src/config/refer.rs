@@ -71,10 +71,7 @@ impl<'n> Names<'n> {
     fn is_of_mcp(&self, name: &str) -> bool {
         let server = name.strip_prefix(MCP);
         self.mcp.iter().any(|(own, settings)| {
-            let begins = match &settings.prefix {
-                Some(prefix) => name.starts_with(prefix),
-                None => name.strip_prefix(own).is_some_and(|rest| rest.starts_with('_')),
-            };
+            let begins = name.starts_with(&settings.prefix(own));
             server == Some(own) || begins || settings.names.values().any(|own| own == name)
         })
     }

@@ -20,6 +20,7 @@ use toolwright::mcp::{
 use toolwright::{Json, object};
 use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
+use toolwright_core::percent;
 
 use super::Connected;
 use super::lists::Listing;
@@ -47,8 +48,7 @@ impl Connected {
 
     /// What the names of its tools and prompts begin with.
     fn prefix(&self) -> String {
-        let own = || format!("{}_", self.client.name());
-        self.settings.prefix.clone().unwrap_or_else(own)
+        self.settings.prefix(self.client.name())
     }
 
     /// Sends a request that a client of the gateway sent, and returns the result for it.
@@ -165,6 +165,12 @@ impl McpFeatures {
         } else {
             None
         };
+        // Servers resolve such segments, so that the allow-list of a key would not hold.
+        if has_dot_segment(uri) {
+            return Err(RpcError::invalid_params(format!(
+                "The URI {uri} has a segment '.' or '..': write it without them"
+            )));
+        }
         let mut found = Vec::new();
         if let Some((name, own)) = named {
             let named = self.servers.iter().filter(|server| server.client.name() == name);
@@ -372,9 +378,25 @@ impl Features for McpFeatures {
     }
 }
 
+/// Whether the path of a URI has a segment that means another folder.
+fn has_dot_segment(uri: &str) -> bool {
+    let path = uri.split(['?', '#']).next().unwrap_or_default();
+    percent::decode(path).split(['/', '\\']).any(|segment| matches!(segment, "." | ".."))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn segments_of_dots_are_found() {
+        for uri in ["file:///a/../b", "file:///a/%2e%2E/b", "file:///a/..%5Cb", "file:///a/."] {
+            assert!(has_dot_segment(uri), "{uri}");
+        }
+        for uri in ["file:///a/b.c", "file:///a/..b", "search://all?path=../x", "demo://text/7"] {
+            assert!(!has_dot_segment(uri), "{uri}");
+        }
+    }
 
     #[test]
     fn templates_match_their_expansions() {

@@ -144,7 +144,7 @@ impl Caller<'_> {
         }
         match message {
             Message::Request(request)
-                if request.method == "initialize" && !headers::is_stateless(&headers, &request) =>
+                if request.method == "initialize" && !request.is_stateless() =>
             {
                 let (exchange, messages) = self.exchange(state, &headers).await?;
                 let (peer, result) = state.server.initialize(&request.params, &exchange);

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use http::uri::Authority;
 use http::{HeaderName, header};
+use toolwright::Context;
 use toolwright::catalog::{Access, Visibility};
 use toolwright_core::json::Object;
 use toolwright_core::percent;
@@ -29,6 +30,7 @@ use crate::config::listen::is_loopback;
 use crate::gateway::{Gateway, Live};
 use crate::http::{HttpRequest, Reply};
 use crate::key::{Client, Keys, Limit};
+use crate::mcp::CallerTokens;
 use crate::proxy::fault;
 use crate::proxy::weight::weight_at_most;
 
@@ -91,6 +93,7 @@ pub(super) async fn answer<'p>(
                 _ => authenticate_key(&live.keys, &request)?,
             };
             let job = Job::new(&client, &request.headers);
+            let context = Context::new().with(CallerTokens::from_headers(&request.headers));
             let body = request.body.read().await?;
             let mut share = request.budget.share();
             share.resize(weight_at_most(&body)).await.map_err(Fault::from)?;
@@ -103,7 +106,8 @@ pub(super) async fn answer<'p>(
             let toolbox = live.tools.calls().with_journal(journal.clone());
             let toolbox = toolbox.with_handles(Arc::clone(&gateway.stores.handles));
             let (client, runner) = (&*client, &*runner);
-            let calls = Calls { client, access, catalog, runner, toolbox, job, journal, share };
+            let calls =
+                Calls { client, access, catalog, runner, toolbox, context, job, journal, share };
             match parameter("id").map(percent::decode) {
                 Some(id) => calls.execute(&id, &body).await,
                 None => calls.run(&body).await,

@@ -250,6 +250,10 @@ fn wrong_values_are_refused_with_the_accepted_ones() {
         ("[mcp.\"a b\"]\nurl = \"http://x\"", "the name of an MCP server"),
         ("[mcp.files]\nurl = \"http://x\"\nprefx = \"y\"", "did you mean `prefix`?"),
         (
+            "[mcp.git]\nurl = \"http://x\"\n[mcp.git_hub]\nurl = \"http://y\"",
+            "the names of git begin with git_, those of git_hub with git_hub_",
+        ),
+        (
             "[mcp.files]\nurl = \"http://x\"\n[tool_sets.files]\ntools = []",
             "tool_sets.files: `files` is the name of an MCP server",
         ),

@@ -230,12 +230,21 @@ impl Client {
         interaction: Interaction,
     ) -> Result<Object, ClientError> {
         let outgoing = Outgoing { method, params, deadline, interaction, parameters: &[] };
-        self.connection().await?.request(outgoing).await
+        self.connection_within(deadline).await?.request(outgoing).await
     }
 
-    /// Lists all definitions of tools.
+    /// Lists all definitions of tools; none if the server has no tools at all.
     pub async fn list_tools(&self) -> Result<Vec<Json>, ClientError> {
-        self.list(LIST_TOOLS, "tools").await
+        match self.list(LIST_TOOLS, "tools").await {
+            // Some servers with tools do not declare them.
+            Err(ClientError::Refused { error, .. })
+                if error.code == METHOD_NOT_FOUND
+                    && !self.connection().await?.info.has("tools") =>
+            {
+                Ok(Vec::new())
+            }
+            listed => listed,
+        }
     }
 
     /// Lists all prompts; none if the server has no prompts at all.
@@ -293,7 +302,7 @@ impl Client {
             server: self.name().to_owned(),
             error: super::RpcError::new(METHOD_NOT_FOUND, reason),
         };
-        if !self.connection().await?.info.announces_updates() {
+        if !self.connection_within(READ_DEADLINE).await?.info.announces_updates() {
             return Err(refused("it does not announce updates of resources".to_owned()));
         }
         let mut observing = self.0.changes.observing();
@@ -309,10 +318,22 @@ impl Client {
                 let _ = observing.changed().await;
             }
         };
-        let late =
-            |_| ClientError::Timeout { server: self.name().to_owned(), after: READ_DEADLINE };
-        tokio::time::timeout(READ_DEADLINE, settled).await.map_err(late)??;
+        self.within(READ_DEADLINE, settled).await?;
         Ok(updates)
+    }
+
+    /// Returns the connection. The opening goes on if it takes longer.
+    async fn connection_within(&self, deadline: Duration) -> Result<Arc<Connection>, ClientError> {
+        self.within(deadline, self.connection()).await
+    }
+
+    async fn within<T>(
+        &self,
+        deadline: Duration,
+        future: impl Future<Output = Result<T, ClientError>>,
+    ) -> Result<T, ClientError> {
+        let late = |_| ClientError::Timeout { server: self.name().to_owned(), after: deadline };
+        tokio::time::timeout(deadline, future).await.map_err(late)?
     }
 
     /// Lists what belongs to a capability, if the server has it.

@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use toolwright_core::Json;
-use toolwright_core::json::Object;
+use toolwright_core::json::{Number, Object};
 
 use super::message::{Request, RpcError};
 use super::protocol::{CALL_TOOL, GET_PROMPT, HEADER_MISMATCH, READ_RESOURCE, meta};
@@ -44,10 +44,13 @@ impl ParameterHeader {
         self.text(arguments).map(|text| encode(&text))
     }
 
-    fn text(&self, arguments: &Object) -> Option<String> {
+    fn argument<'a>(&self, arguments: &'a Object) -> Option<&'a Json> {
         let (first, nested) = self.path.split_first()?;
-        let value = nested.iter().try_fold(arguments.get(first)?, |value, key| value.get(key))?;
-        match value {
+        nested.iter().try_fold(arguments.get(first)?, |value, key| value.get(key))
+    }
+
+    fn text(&self, arguments: &Object) -> Option<String> {
+        match self.argument(arguments)? {
             Json::String(text) => Some(text.clone()),
             Json::Number(number) => Some(number.as_str().to_owned()),
             Json::Bool(value) => Some(value.to_string()),
@@ -161,7 +164,13 @@ pub fn header_mismatch<'h>(
     let arguments = params.get("arguments").and_then(Json::as_object);
     for parameter in schema.and_then(|schema| parameters(schema).ok()).into_iter().flatten() {
         let value = arguments.and_then(|arguments| parameter.text(arguments));
-        if value.is_some() || header(&parameter.name).is_some() {
+        let sent = header(&parameter.name);
+        let argument = arguments.and_then(|arguments| parameter.argument(arguments));
+        // A number may be written in another way.
+        if sent.zip(argument).is_some_and(|(sent, argument)| is_number(sent, argument)) {
+            continue;
+        }
+        if value.is_some() || sent.is_some() {
             expected.push((parameter.name, value));
         }
     }
@@ -174,12 +183,15 @@ pub fn header_mismatch<'h>(
             return is_missing
                 .then(|| mismatch(&name, "is missing, or the message has no such value"));
         };
-        let is_same = value == expected
-            || value
-                .parse::<f64>()
-                .is_ok_and(|value| name.starts_with("mcp-param-") && expected.parse() == Ok(value));
-        (!is_same).then(|| mismatch(&name, "differs from the message"))
+        (value != expected).then(|| mismatch(&name, "differs from the message"))
     })
+}
+
+/// Whether the value of a header is the same number as an argument.
+fn is_number(sent: &[u8], argument: &Json) -> bool {
+    let Json::Number(number) = argument else { return false };
+    let sent = std::str::from_utf8(sent).ok().and_then(Number::parse);
+    sent.is_some_and(|sent| sent.compare(number).is_eq())
 }
 
 fn mismatch(name: &str, what: &str) -> RpcError {

@@ -7,7 +7,7 @@ use toolwright_core::json::{Number, Object};
 use toolwright_core::{Json, object};
 
 use super::protocol::{
-    INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, RESOURCE_NOT_FOUND,
+    INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, RESOURCE_NOT_FOUND, meta,
 };
 
 /// A message.
@@ -142,11 +142,17 @@ impl Message {
             let message = "Invalid request: a message is one JSON object";
             return Err(refuse(None, INVALID_REQUEST, message));
         };
-        let id = wire.remove("id").filter(is_id);
+        let id = wire.remove("id");
+        let has_invalid_id = id.as_ref().is_some_and(|id| !is_id(id));
+        let id = id.filter(is_id);
         if wire.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
             return Err(refuse(id, INVALID_REQUEST, "Invalid request: 'jsonrpc' is not \"2.0\""));
         }
         if let Some(Json::String(method)) = wire.remove("method") {
+            if has_invalid_id {
+                let message = "Invalid request: 'id' is neither a string nor an integer";
+                return Err(refuse(None, INVALID_REQUEST, message));
+            }
             let params = match wire.remove("params") {
                 None => Object::new(),
                 Some(Json::Object(params)) => params,
@@ -207,6 +213,11 @@ impl Message {
 }
 
 impl Request {
+    /// Whether the request says that it needs no session.
+    pub fn is_stateless(&self) -> bool {
+        self.params.get(meta::META).is_some_and(|own| own.get(meta::VERSION).is_some())
+    }
+
     /// Returns the message as text without line breaks.
     pub(super) fn compact(&self) -> String {
         let mut text = r#"{"jsonrpc":"2.0","id":"#.to_owned();

@@ -68,6 +68,9 @@ pub(super) const MISSING_CAPABILITY: i64 = -32021;
 /// The server does not speak the version of the request
 pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 
+/// The user has to visit URLs before the request is repeated, in versions with a handshake
+pub(super) const URL_ELICITATION_REQUIRED: i64 = -32042;
+
 /// Whether only servers without a handshake answer with this code.
 pub(super) fn is_stateless_error(code: i64) -> bool {
     matches!(code, HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION)

@@ -246,6 +246,10 @@ impl Server {
 fn capabilities(exchange: &Exchange, era: Era) -> Object {
     let mut capabilities =
         object! {"tools": object! {"listChanged": true}, "resources": Object::new()};
+    if era == Era::Handshake {
+        // Log messages of servers behind this one are passed on.
+        capabilities.insert("logging", Object::new());
+    }
     for (name, value) in exchange.features.capabilities(era).iter() {
         capabilities.insert(name.to_owned(), value.clone());
     }

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use toolwright_core::args::Parameters;
 use toolwright_core::dialect::ToolCodec;
 use toolwright_core::dialect::mcp::{Era, Mcp};
-use toolwright_core::fit::alias::legal_name;
+use toolwright_core::fit::alias::{is_legal_name, legal_name};
 use toolwright_core::json::Object;
 use toolwright_core::profile::{Charset, NameRule};
 use toolwright_core::{Json, Tool, ToolKind, object, suggest};
@@ -309,6 +309,12 @@ impl McpSource {
         (name, renamed)
     }
 
+    /// Whether the name of a tool can be one of this source.
+    fn may_offer(&self, name: &str) -> bool {
+        let has_prefix = name.starts_with(&self.prefix) || !is_legal_name(&NAMES, &self.prefix);
+        has_prefix || self.names.values().any(|own| own == name)
+    }
+
     /// Reads a definition; the error says why the tool is not offered.
     fn entry(&self, name: &str, wire: Json, era: Era) -> Result<Entry, String> {
         let size = wire.compact().len();
@@ -324,17 +330,17 @@ impl McpSource {
         let schema =
             tool.parameters().cloned().unwrap_or_else(|| object! {"type": "object"}.into());
         let headers = header::parameters(&schema)?;
-        let fills = self.fills.get(&tool.name).cloned().unwrap_or_default();
-        let hidden: Vec<String> = fills.iter().map(|(name, _)| name.clone()).collect();
+        let fills = self.fills.get(&tool.name).into_iter().flatten();
+        let hidden: Vec<String> = fills.map(|(name, _)| name.clone()).collect();
         let parameters = Parameters::compile(&tool, &hidden);
         let parameters = parameters.map_err(|error| format!("its schema is invalid: {error}"))?;
         let effect = self.effect(tool.annotations.as_ref());
-        let forms = self.forms.get(&tool.name).cloned().unwrap_or_default();
+        let label = tool.name.clone();
         let (slot, visibility) = self.visibility(&tool.name);
         let remote = Arc::new(RemoteTool {
             client: self.client.clone(),
             selector: self.selector.clone(),
-            name: tool.name.clone(),
+            name: label.clone(),
             headers,
             era,
             visibility,
@@ -343,25 +349,30 @@ impl McpSource {
         let mut shown = tool.clone();
         shown.output.take_if(|_| slot.is_some());
         let mut schema = parameters.check().schema().clone();
-        for (parameter, _) in &forms {
+        for (parameter, _) in self.forms.get(&label).into_iter().flatten() {
             handle::add_hint(&mut schema, parameter);
         }
         shown.kind = ToolKind::Function(Some(schema));
-        let mut handler = Handler::new(tool, move |scope, arguments| {
+        let handler = Handler::new(tool, move |scope, arguments| {
             let remote = remote.clone();
             async move { remote.call(scope, arguments).await }
         });
-        for (parameter, fill) in fills {
-            handler = handler.with_fill(parameter, fill);
+        let handler = self.with_settings(handler, &label, slot).with_effect(effect);
+        Ok(Entry { wire, shown: Arc::new(shown), handler })
+    }
+
+    /// Adds the settings of a tool of the server to its handler.
+    fn with_settings(&self, mut handler: Handler, tool: &str, slot: Option<SlotOutput>) -> Handler {
+        for (parameter, fill) in self.fills.get(tool).into_iter().flatten() {
+            handler = handler.with_fill(parameter.clone(), fill.clone());
         }
-        for (parameter, form) in forms {
-            handler = handler.with_form(parameter, form);
+        for (parameter, form) in self.forms.get(tool).into_iter().flatten() {
+            handler = handler.with_form(parameter.clone(), form.clone());
         }
         if let Some(slot) = slot {
             handler = handler.with_slot(slot);
         }
-        let handler = handler.with_deadline(self.deadline).with_effect(effect);
-        Ok(Entry { wire, shown: Arc::new(shown), handler })
+        handler.with_deadline(self.deadline)
     }
 
     /// Returns a handler that calls a tool of the server with another definition: that of a prefab's function. The
@@ -378,7 +389,7 @@ impl McpSource {
             visibility,
         };
         let pins = self.pins.clone();
-        let mut handler = Handler::new(definition, move |scope, arguments| {
+        let handler = Handler::new(definition, move |scope, arguments| {
             let mut remote = remote.clone();
             let is_blocked = pins.as_ref().is_some_and(|pins| pins.is_blocked(&remote.name));
             async move {
@@ -397,16 +408,7 @@ impl McpSource {
                 remote.call(scope, arguments).await
             }
         });
-        for (parameter, fill) in self.fills.get(tool).cloned().unwrap_or_default() {
-            handler = handler.with_fill(parameter, fill);
-        }
-        for (parameter, form) in self.forms.get(tool).cloned().unwrap_or_default() {
-            handler = handler.with_form(parameter, form);
-        }
-        if let Some(slot) = slot {
-            handler = handler.with_slot(slot);
-        }
-        Ok(handler.with_deadline(self.deadline))
+        Ok(self.with_settings(handler, tool, slot))
     }
 
     /// What a model sees of the results of a tool, and the slot that stores them.
@@ -464,6 +466,9 @@ impl ToolSource for McpSource {
         name: &'a str,
     ) -> SourceFuture<'a, Result<Option<Handler>, SourceError>> {
         Box::pin(async move {
+            if !self.may_offer(name) {
+                return Ok(None);
+            }
             if !self.lock().is_complete {
                 self.refresh().await?;
             }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use tokio::time::Instant;
 use toolwright_core::part::Part;
 use toolwright_core::{Call, Outcome};
 
@@ -62,8 +63,10 @@ pub(crate) async fn call_all(
     }
     order::refuse_before_approval(&mut unique);
     let turns = order::turns(&unique);
-    let running = unique.into_iter().zip(turns).map(|((index, prepared), turn)| async move {
+    let running = unique.into_iter().zip(turns).map(|((index, mut prepared), turn)| async move {
         let _ended = turn.wait().await;
+        // The deadline of a call does not run while it waits for another one.
+        prepared.state.start = Instant::now();
         (index, pipeline::proceed(toolbox, session, prepared).await)
     });
     let mut called: Vec<(usize, CallStatus)> = join_all(running).await;

@@ -12,7 +12,7 @@ use super::concurrency::Permit;
 use super::execute::panicked;
 use super::item::Item;
 use super::nested::ActiveCall;
-use super::{outcome, retry};
+use super::{hidden, outcome, retry};
 use crate::call::journal::record::{self, Record};
 use crate::call::journal::{Begun, Intent, JournalError, SharedJournal};
 use crate::error::{CallError, CallErrorKind, ToolError};
@@ -213,7 +213,11 @@ impl Job {
                     Err(error) => error,
                 }
             }
-            Err(Failure::Failed(error)) => retry::failed(handler, &error),
+            Err(Failure::Failed(error)) => {
+                let (fills, owner) = (&handler.settings().fills, self.scope.session.owner());
+                let store = self.handles.as_deref();
+                retry::failed(handler, &hidden::conceal(error, fills, &owner, store).await)
+            }
             Err(Failure::Panicked) => panicked(&self.scope.tool, handler.settings().effect),
         };
         Execution::of(ResultSource::Executed, Some(error))

@@ -7,12 +7,6 @@ use toolwright::{Json, Toolbox};
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// Whether a request says that it needs no session.
-pub(super) fn is_stateless(_: &HeaderMap, request: &Request) -> bool {
-    let own = request.params.get("_meta");
-    own.is_some_and(|own| own.get("io.modelcontextprotocol/protocolVersion").is_some())
-}
-
 /// Checks that the headers of a request say what its message says.
 pub(super) fn check(
     headers: &HeaderMap,

@@ -2,7 +2,7 @@
 //! its messages are kept for a while, so that the client can continue the stream.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderValue, StatusCode};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use toolwright::mcp::server::{Exchange, Peer, Server};
 use toolwright::mcp::{Message, Request};
@@ -41,6 +42,10 @@ const MAX_EVENTS: usize = 1000;
 /// Maximum size of the messages of a request that are kept, in bytes.
 const MAX_BYTES: usize = 8 << 20;
 
+/// Maximum size of all messages that are kept for clients that have disconnected, in bytes. Beyond it, those of a
+/// request that finishes are dropped.
+const MAX_KEPT: usize = 256 << 20;
+
 /// How long the messages of a finished request are kept.
 const KEEP: Duration = Duration::from_mins(1);
 
@@ -49,7 +54,11 @@ const RETRY_MS: u64 = 1000;
 
 /// The sessions.
 #[derive(Default)]
-pub struct Sessions(Mutex<HashMap<String, Arc<McpSession>>>);
+pub struct Sessions {
+    sessions: Mutex<HashMap<String, Arc<McpSession>>>,
+    /// Number of bytes of all messages
+    bytes: Arc<AtomicUsize>,
+}
 
 /// A session.
 pub(super) struct McpSession {
@@ -58,7 +67,7 @@ pub(super) struct McpSession {
     /// The MCP server or tool set of its path
     server: Option<String>,
     used: Mutex<Instant>,
-    streams: Mutex<VecDeque<Arc<Log>>>,
+    streams: Arc<Mutex<VecDeque<Arc<Log>>>>,
     next: AtomicU64,
     /// Messages that belong to no request
     general: Arc<Log>,
@@ -82,6 +91,14 @@ struct Log {
     events: Mutex<Events>,
     /// Changes when a message is added
     changes: watch::Sender<()>,
+    /// Number of bytes of the messages of all logs
+    total: Arc<AtomicUsize>,
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.clear();
+    }
 }
 
 #[derive(Default)]
@@ -110,9 +127,9 @@ impl Sessions {
         let failed = || Fault::new(FaultClass::Internal, "There are no random numbers.");
         getrandom::fill(&mut bytes).map_err(|_| failed())?;
         let id = URL_SAFE_NO_PAD.encode(bytes);
-        let session = Arc::new(McpSession::new(peer, client.name(), server));
+        let session = Arc::new(McpSession::new(peer, client.name(), server, &self.bytes));
         session.follow(messages);
-        let mut sessions = lock(&self.0);
+        let mut sessions = lock(&self.sessions);
         sessions.retain(|_, session| !session.is_idle());
         let mut own: Vec<(Instant, String)> = sessions
             .iter()
@@ -146,7 +163,7 @@ impl Sessions {
         client: &Client,
         server: Option<&str>,
     ) -> Option<Arc<McpSession>> {
-        let mut sessions = lock(&self.0);
+        let mut sessions = lock(&self.sessions);
         sessions.retain(|_, session| !session.is_idle());
         let session = sessions.get(id.to_str().ok()?)?;
         let is_own = session.client == client.name() && session.server.as_deref() == server;
@@ -160,20 +177,25 @@ impl Sessions {
     /// Ends a session of a client; returns whether there was one.
     pub(super) fn end(&self, id: &HeaderValue, client: &Client, server: Option<&str>) -> bool {
         let is_own = self.find(id, client, server).is_some();
-        is_own && id.to_str().is_ok_and(|id| lock(&self.0).remove(id).is_some())
+        is_own && id.to_str().is_ok_and(|id| lock(&self.sessions).remove(id).is_some())
     }
 }
 
 impl McpSession {
-    fn new(peer: Arc<Peer>, client: &str, server: Option<String>) -> McpSession {
+    fn new(
+        peer: Arc<Peer>,
+        client: &str,
+        server: Option<String>,
+        bytes: &Arc<AtomicUsize>,
+    ) -> McpSession {
         McpSession {
             peer,
             client: client.to_owned(),
             server,
             used: Mutex::new(Instant::now()),
-            streams: Mutex::default(),
+            streams: Arc::default(),
             next: AtomicU64::new(1),
-            general: Arc::new(Log::new(0)),
+            general: Arc::new(Log::new(0, bytes)),
             tasks: Mutex::default(),
             requests: Arc::new(Semaphore::new(MAX_STREAMS)),
         }
@@ -217,27 +239,31 @@ impl McpSession {
                 format!("The session has {MAX_STREAMS} requests in progress; try again later.");
             Fault::new(FaultClass::RateLimited, message)
         })?;
-        let log = Arc::new(Log::new(self.next.fetch_add(1, Ordering::Relaxed)));
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let log = Arc::new(Log::new(number, &self.general.total));
         let closing = log.clone();
         let control = StreamControl::new(move || closing.close_streams());
         exchange.session.context = exchange.session.context.with(control);
         {
             let mut streams = lock(&self.streams);
-            streams.retain(|log| !log.is_expired());
             if streams.len() >= 2 * MAX_STREAMS {
                 streams.pop_front();
             }
             streams.push_back(log.clone());
         }
-        let (peer, own) = (self.peer.clone(), log.clone());
+        let (peer, own, streams) = (self.peer.clone(), log.clone(), self.streams.clone());
         let (answered, answer) = tokio::sync::oneshot::channel();
         let mut changes = log.changes.subscribe();
         {
             let mut tasks = lock(&self.tasks);
             while tasks.try_join_next().is_some() {}
             tasks.spawn(async move {
-                let _permit = permit;
-                run(server, request, peer, exchange, messages, own, answered).await;
+                let is_kept = run(server, request, peer, exchange, messages, &own, answered).await;
+                drop(permit);
+                if is_kept {
+                    sleep(KEEP).await;
+                    lock(&streams).retain(|log| !Arc::ptr_eq(log, &own));
+                }
             });
         }
         Ok(tokio::select! {
@@ -282,16 +308,16 @@ impl McpSession {
     }
 }
 
-/// Serves a request, and keeps its messages.
+/// Serves a request, and keeps its messages. Returns whether there are any.
 async fn run(
     server: Server,
     request: Request,
     peer: Arc<Peer>,
     exchange: Exchange,
     mut messages: Messages,
-    log: Arc<Log>,
+    log: &Log,
     answered: tokio::sync::oneshot::Sender<Option<toolwright::mcp::Response>>,
-) {
+) -> bool {
     let mut serving = Box::pin(server.serve(request, &peer, exchange));
     let response = loop {
         tokio::select! {
@@ -306,7 +332,7 @@ async fn run(
     if lock(&log.events).messages.is_empty() {
         // Nobody may wait any more: then the response is kept for a client that continues the stream.
         match answered.send(response) {
-            Ok(()) => return,
+            Ok(()) => return false,
             Err(Some(response)) => log.add(Message::Response(response).compact()),
             Err(None) => {}
         }
@@ -314,16 +340,30 @@ async fn run(
         log.add(Message::Response(response).compact());
     }
     log.complete();
+    if log.changes.receiver_count() == 0 && log.total.load(Ordering::Relaxed) > MAX_KEPT {
+        log.clear();
+    }
+    true
 }
 
 impl Log {
-    fn new(id: u64) -> Log {
-        Log { id, events: Mutex::default(), changes: watch::Sender::new(()) }
+    fn new(id: u64, total: &Arc<AtomicUsize>) -> Log {
+        let (events, changes) = (Mutex::default(), watch::Sender::new(()));
+        Log { id, events, changes, total: total.clone() }
+    }
+
+    /// Forgets all messages.
+    fn clear(&self) {
+        let mut events = lock(&self.events);
+        events.first += events.messages.len() as u64;
+        events.messages.clear();
+        self.total.fetch_sub(std::mem::take(&mut events.bytes), Ordering::Relaxed);
     }
 
     fn add(&self, message: String) {
         let mut events = lock(&self.events);
         events.bytes += message.len();
+        self.total.fetch_add(message.len(), Ordering::Relaxed);
         events.messages.push_back(message);
         // The last message stays, whatever its size.
         while events.messages.len() > MAX_EVENTS
@@ -331,6 +371,7 @@ impl Log {
         {
             let Some(gone) = events.messages.pop_front() else { break };
             events.bytes -= gone.len();
+            self.total.fetch_sub(gone.len(), Ordering::Relaxed);
             events.first += 1;
         }
         drop(events);
@@ -341,11 +382,6 @@ impl Log {
     fn close_streams(&self) {
         lock(&self.events).closed += 1;
         self.changes.send_replace(());
-    }
-
-    /// Whether nobody will continue the stream any more.
-    fn is_expired(&self) -> bool {
-        lock(&self.events).completed.is_some_and(|at| at.elapsed() > KEEP)
     }
 
     /// The number of the next message.

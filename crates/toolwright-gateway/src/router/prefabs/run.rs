@@ -51,6 +51,8 @@ pub(super) struct Calls<'a> {
     pub(super) catalog: &'a Catalog,
     pub(super) runner: &'a Runner,
     pub(super) toolbox: Toolbox,
+    /// The context of the calls
+    pub(super) context: Context,
     pub(super) job: Job,
     pub(super) journal: SharedJournal,
     /// The memory of the request
@@ -162,9 +164,9 @@ impl Calls<'_> {
     }
 
     fn session(&self) -> Session {
-        let session = Session::new(self.job.id.as_str());
-        let session = session.with_caller(self.client.caller()).with_exact_arguments();
-        session.with_context(Context::new().with(self.access.clone()))
+        let session = Session::new(self.job.id.as_str()).with_caller(self.client.caller());
+        let context = self.context.clone().with(self.access.clone());
+        session.with_context(context).with_exact_arguments()
     }
 
     /// Records the content of a request with an idempotency key. Another content with the same key is refused.

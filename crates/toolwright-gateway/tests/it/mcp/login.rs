@@ -148,5 +148,11 @@ fn a_caller_is_known_to_the_server_by_its_own_token_only() {
     assert!(own.starts_with("whoami access-"), "{own}");
     assert!(call(&[one]).contains("needs a token of the caller"));
     assert_eq!(call(&[two, (header, "caller-2")]), "whoami caller-2");
+    // The server as a prefab takes them as well.
+    super::pins::run(&gateway, &["catalog", "add", "mcp:s"]);
+    let body = br#"{"function": "whoami", "parameters": {}}"#;
+    let headers = [one, (header, "caller-4")];
+    let answer = gateway.post("/v1/prefabs/mcp-s/execute", &headers, body).ok().text();
+    assert!(answer.contains("whoami caller-4"), "{answer}");
     assert!(!gateway.log().contains("caller-"), "{}", gateway.log());
 }

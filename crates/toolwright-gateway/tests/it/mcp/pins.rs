@@ -28,7 +28,7 @@ fn mcp(gateway: &Gateway, arguments: &[&str]) -> String {
     run(gateway, &[&["mcp"], arguments].concat())
 }
 
-fn run(gateway: &Gateway, arguments: &[&str]) -> String {
+pub fn run(gateway: &Gateway, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_toolwright"))
         .args(arguments)
         .arg("--config")

@@ -27,7 +27,8 @@ use crate::mcp::interaction::{ElicitationModes, InputRequest, Interaction, capab
 use crate::mcp::message::{Message, Notification, Request, Response, RpcError};
 use crate::mcp::protocol::{
     CANCELLED, DISCOVER, ELICIT, INITIALIZE, INITIALIZED, LATEST, LATEST_HANDSHAKE, LIST_ROOTS,
-    SAMPLE, UNSUPPORTED_VERSION, VERSIONS, implementation, is_stateless_error, meta,
+    SAMPLE, UNSUPPORTED_VERSION, URL_ELICITATION_REQUIRED, VERSIONS, implementation,
+    is_stateless_error, meta,
 };
 
 /// How long a server may take to answer the first request before it counts as one with a handshake.
@@ -159,7 +160,15 @@ impl Core {
         let rounds = async {
             let mut request = Request { id: Json::Null, method: method.to_owned(), params };
             for _ in 0..MAX_ROUNDS {
-                let result = self.round(&mut request, &interaction, parameters).await?;
+                let result = match self.round(&mut request, &interaction, parameters).await {
+                    Err(ClientError::Refused { error, .. })
+                        if error.code == URL_ELICITATION_REQUIRED =>
+                    {
+                        self.visit(error, &interaction).await?;
+                        continue;
+                    }
+                    result => result?,
+                };
                 match result.get("resultType").and_then(Json::as_str) {
                     None | Some("complete") => return Ok(result),
                     Some("input_required") => {
@@ -180,6 +189,21 @@ impl Core {
                 Err(ClientError::Timeout { server: self.inbox.server.to_string(), after: deadline })
             }
         }
+    }
+
+    /// Asks the user to visit the URLs that a server requires before it accepts a request.
+    async fn visit(&self, error: RpcError, interaction: &Interaction) -> Result<(), ClientError> {
+        let data = error.data.as_ref().and_then(|data| data.get("elicitations"));
+        let questions = data.and_then(Json::as_array).unwrap_or_default();
+        for question in questions {
+            let params = question.as_object().cloned().unwrap_or_default();
+            let asked = InputRequest::new(self.inbox.server.clone(), ELICIT, params);
+            let answer = interaction.ask(asked).await.map_err(|error| self.refused(error))?;
+            if answer.get("action").and_then(Json::as_str) != Some("accept") {
+                return Err(self.refused(error));
+            }
+        }
+        if questions.is_empty() { Err(self.refused(error)) } else { Ok(()) }
     }
 
     /// Sends a request once, with an id of its own. Dropping the future cancels it.
@@ -473,9 +497,7 @@ impl Drop for CancelOnDrop<'_> {
             }
             (Link::Sse(sse), Ok(runtime)) => {
                 let sse = sse.clone();
-                runtime.spawn(async move {
-                    let _ = sse.send(&message).await;
-                });
+                runtime.spawn(async move { sse.notify(&message).await });
             }
             _ => {}
         }

@@ -13,16 +13,16 @@ use http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE,
 };
 use http::{HeaderMap, Method, StatusCode, Uri};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use toolwright_core::Json;
 use toolwright_core::dialect::mcp::Era;
 use toolwright_core::fault::Fault;
 use toolwright_core::frame::{Frame, FrameReader, Framing};
 
-use super::MAX_MESSAGE;
 use super::authorization::Authorization;
 use super::error::ClientError;
 use super::inbox::Inbox;
+use super::{MAX_MESSAGE, READ_DEADLINE};
 use crate::mcp::header::{self, ParameterHeader};
 use crate::mcp::message::{Message, Request, Response};
 use crate::mcp::protocol::{CALL_TOOL, GET_PROMPT, READ_RESOURCE};
@@ -188,7 +188,15 @@ impl Http {
         } else {
             let limit = if status.is_success() { MAX_MESSAGE } else { MAX_ERROR };
             let body = incoming.body.collect(limit).await.map_err(|fault| self.ended(&fault))?;
-            match Message::parse(&body) {
+            let parsed = Message::parse(&body);
+            // An error may have no id.
+            let is_other = |response: &Response| {
+                response.result.is_ok() && response.id.as_ref().and_then(Json::as_u64) != Some(id)
+            };
+            match parsed {
+                Ok(Message::Response(response)) if is_other(&response) => {
+                    return Err(self.inbox.broken("answered another request".to_owned()));
+                }
                 Ok(Message::Response(response)) if status != StatusCode::NOT_FOUND => {
                     Some(response)
                 }
@@ -203,13 +211,15 @@ impl Http {
         Ok(Answer { status, response, headers })
     }
 
-    /// Sends a notification or a response.
+    /// Sends a notification or a response. No caller waits for it, so it has its own deadline.
     pub(super) async fn notify(&self, message: &Message) -> Result<(), ClientError> {
         let mut headers = self.session_headers();
         headers.insert(ACCEPT, BOTH);
         headers.insert(CONTENT_TYPE, JSON);
         let body = Bytes::from(message.compact());
-        let incoming = self.send(Method::POST, &headers, body).await?;
+        let sending = self.send(Method::POST, &headers, body);
+        let late = |_| self.inbox.late(READ_DEADLINE);
+        let incoming = timeout(READ_DEADLINE, sending).await.map_err(late)??;
         if incoming.status.is_success() {
             return Ok(());
         }
@@ -249,7 +259,9 @@ impl Http {
     /// Ends the session.
     pub(super) async fn close(&self) {
         if self.session.get().is_some_and(|session| session.id.is_some()) {
-            let _ = self.send(Method::DELETE, &self.session_headers(), Bytes::new()).await;
+            let headers = self.session_headers();
+            let sending = self.send(Method::DELETE, &headers, Bytes::new());
+            let _ = timeout(READ_DEADLINE, sending).await;
         }
     }
 
@@ -299,9 +311,8 @@ impl Http {
         if let Some(request) = self.inbox.deliver(frame.data.as_bytes(), origin) {
             let http = self.clone();
             tokio::spawn(async move {
-                if let Some(response) = http.inbox.answer(request, origin).await {
-                    let _ = http.notify(&Message::Response(response)).await;
-                }
+                let response = http.inbox.answer(request, origin).await;
+                let _ = http.notify(&Message::Response(response)).await;
             });
         }
     }

@@ -13,14 +13,14 @@ use super::error::ClientError;
 use crate::mcp::interaction::{InputRequest, Interaction};
 use crate::mcp::message::{InvalidMessage, Message, Request, Response};
 use crate::mcp::protocol::{
-    ACKNOWLEDGED, ELICIT, LOG, PING, PROGRESS, PROMPTS_CHANGED, RESOURCE_UPDATED,
-    RESOURCES_CHANGED, TOOLS_CHANGED, meta,
+    ACKNOWLEDGED, LOG, PING, PROGRESS, PROMPTS_CHANGED, RESOURCE_UPDATED, RESOURCES_CHANGED,
+    TOOLS_CHANGED, meta,
 };
 
 /// How long after a dropped request the server may still ask for its input.
 const LATE_REQUESTS: Duration = Duration::from_mins(2);
 
-/// Maximum number of requests of the server that are answered at the same time; further ones are ignored.
+/// Maximum number of questions of the server that are open at the same time; further ones are refused.
 const MAX_ANSWERING: usize = 16;
 
 /// The messages of one connection.
@@ -36,7 +36,7 @@ struct Waiting {
     requests: HashMap<u64, Pending>,
     /// Why the connection has ended, and what its process said on stderr
     ended: Option<(String, Option<String>)>,
-    /// When a request whose caller gives input was last dropped before its response
+    /// When a request was last dropped before its response
     abandoned: Option<Instant>,
 }
 
@@ -152,16 +152,17 @@ impl Inbox {
     }
 
     /// Answers a request of the server. `origin` is the request whose stream it arrived on.
-    pub(super) async fn answer(&self, request: Request, origin: Option<u64>) -> Option<Response> {
-        let _permit = self.answering.try_acquire().ok()?;
+    pub(super) async fn answer(&self, request: Request, origin: Option<u64>) -> Response {
         let result = if request.method == PING {
             Ok(Object::new())
         } else {
-            let interaction = self.interaction(origin).unwrap_or_default();
+            let permit = self.answering.try_acquire().ok();
+            // Without a caller, the request is declined as its kind demands.
+            let interaction = permit.as_ref().and_then(|_| self.interaction(origin));
             let asked = InputRequest::new(self.server.clone(), &request.method, request.params);
-            interaction.ask(asked).await
+            interaction.unwrap_or_default().ask(asked).await
         };
-        Some(Response { id: Some(request.id), result })
+        Response { id: Some(request.id), result }
     }
 
     /// The caller of a request. Without an origin it is known only if there is one caller.
@@ -197,6 +198,10 @@ impl Inbox {
         ClientError::Connect { server: self.server.to_string(), reason, detail: None }
     }
 
+    pub(super) fn late(&self, after: Duration) -> ClientError {
+        ClientError::Timeout { server: self.server.to_string(), after }
+    }
+
     pub(super) fn broken(&self, reason: String) -> ClientError {
         ClientError::Protocol { server: self.server.to_string(), reason }
     }
@@ -217,9 +222,8 @@ impl Drop for Registration<'_> {
     fn drop(&mut self) {
         let mut waiting = self.inbox.lock();
         let removed = waiting.requests.remove(&self.id);
-        let is_abandoned =
-            |pending: Pending| pending.reply.is_some() && pending.interaction.offers(ELICIT);
-        if removed.is_some_and(is_abandoned) {
+        // Servers may ask for the input of any caller, also of one who offers none.
+        if removed.is_some_and(|pending| pending.reply.is_some()) {
             waiting.abandoned = Some(Instant::now());
         }
     }

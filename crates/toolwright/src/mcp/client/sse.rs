@@ -6,7 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{HeaderMap, Method};
+use tokio::time::timeout;
 
+use super::READ_DEADLINE;
 use super::error::ClientError;
 use super::http::{Http, ServerUrl, Stream, is_stream};
 use super::inbox::Inbox;
@@ -59,15 +61,19 @@ impl Sse {
                     };
                     let Some(sse) = own.upgrade() else { break };
                     tokio::spawn(async move {
-                        if let Some(response) = sse.inbox.answer(request, None).await {
-                            let _ = sse.send(&Message::Response(response)).await;
-                        }
+                        let response = sse.inbox.answer(request, None).await;
+                        sse.notify(&Message::Response(response)).await;
                     });
                 }
                 delivering.end("its stream has ended", None);
             });
             Sse { post, inbox, reading }
         }))
+    }
+
+    /// Sends a message that no caller waits for.
+    pub(super) async fn notify(&self, message: &Message) {
+        let _ = timeout(READ_DEADLINE, self.send(message)).await;
     }
 
     /// Sends a message.

@@ -8,6 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::MAX_MESSAGE;
 use super::inbox::Inbox;
@@ -75,6 +76,7 @@ impl ServerCommand {
 /// do not exit.
 pub(super) struct Stdio {
     lines: mpsc::Sender<String>,
+    _used: DropGuard,
 }
 
 impl Stdio {
@@ -91,8 +93,9 @@ impl Stdio {
         }
         let process = Process::start(child)?;
         let (lines, queue) = mpsc::channel(QUEUE);
-        tokio::spawn(run(process, queue, lines.downgrade(), inbox));
-        Ok(Stdio { lines })
+        let unused = CancellationToken::new();
+        tokio::spawn(run(process, queue, lines.downgrade(), unused.clone(), inbox));
+        Ok(Stdio { lines, _used: unused.drop_guard() })
     }
 
     /// Sends a message. An error means that the server has ended.
@@ -111,15 +114,18 @@ async fn run(
     mut process: Process,
     queue: mpsc::Receiver<String>,
     answers: mpsc::WeakSender<String>,
+    unused: CancellationToken,
     inbox: Arc<Inbox>,
 ) {
     let Some(streams) = process.streams() else { return };
     let errors = Arc::new(Mutex::new(Vec::new()));
     let collecting = tokio::spawn(collect(streams.stderr, errors.clone()));
     let mut reading = Box::pin(read(streams.stdout, answers, inbox.clone()));
+    // A server that does not read would block the writing for ever.
+    let writing = unused.run_until_cancelled_owned(write(streams.stdin, queue));
     let reason = tokio::select! {
         reason = &mut reading => reason,
-        () = write(streams.stdin, queue) => {
+        _ = writing => {
             let _ = timeout(GRACE, reading).await;
             "it is no longer used".to_owned()
         }
@@ -171,7 +177,7 @@ async fn read(stdout: ChildStdout, answers: mpsc::WeakSender<String>, inbox: Arc
             let (inbox, answers) = (inbox.clone(), answers.clone());
             tokio::spawn(async move {
                 let answer = inbox.answer(request, None).await;
-                if let (Some(answer), Some(answers)) = (answer, answers.upgrade()) {
+                if let Some(answers) = answers.upgrade() {
                     let _ = answers.send(Message::Response(answer).compact()).await;
                 }
             });

@@ -12,7 +12,7 @@ use toolwright_core::frame::MAX_FRAME;
 
 use super::{Exchange, Outbox, Peer, Server};
 use crate::mcp::message::{InvalidMessage, Message, Request, Response, RpcError};
-use crate::mcp::protocol::{INITIALIZE, INVALID_REQUEST, meta};
+use crate::mcp::protocol::{INITIALIZE, INVALID_REQUEST};
 
 /// Maximum number of requests at the same time; further ones are refused.
 const MAX_CONCURRENT: usize = 64;
@@ -32,7 +32,7 @@ pub async fn serve_stdio(
     let writing = tokio::spawn(write(output, messages, written));
     let session: OnceLock<Arc<Peer>> = OnceLock::new();
     // Clients of requests without a session, which can be cancelled.
-    let mut stateless: Vec<Weak<Peer>> = Vec::new();
+    let mut peers: Vec<Weak<Peer>> = Vec::new();
     let mut tasks = JoinSet::new();
     let mut line = Vec::new();
     loop {
@@ -77,8 +77,10 @@ pub async fn serve_stdio(
                         continue;
                     }
                 };
-                stateless.retain(|peer| peer.strong_count() > 0);
-                stateless.push(Arc::downgrade(&client));
+                peers.retain(|peer| peer.strong_count() > 0);
+                if !peers.iter().any(|peer| peer.as_ptr() == Arc::as_ptr(&client)) {
+                    peers.push(Arc::downgrade(&client));
+                }
                 let exchange = exchange(outbox.clone());
                 let (server, responses) = (server.clone(), responses.clone());
                 tasks.spawn(async move {
@@ -88,7 +90,7 @@ pub async fn serve_stdio(
                 });
             }
             Message::Notification(notification) => {
-                for peer in stateless.iter().filter_map(Weak::upgrade) {
+                for peer in peers.iter().filter_map(Weak::upgrade) {
                     peer.notified(&notification);
                 }
             }
@@ -110,11 +112,9 @@ pub async fn serve_stdio(
 
 /// The client of a request: that of its metadata, or that of the session.
 fn client(request: &Request, session: Option<&Arc<Peer>>) -> Result<Arc<Peer>, RpcError> {
-    let is_stateless =
-        request.params.get(meta::META).is_some_and(|own| own.get(meta::VERSION).is_some());
     match session {
-        Some(peer) if !is_stateless => Ok(peer.clone()),
-        None if !is_stateless && request.method == "ping" => {
+        Some(peer) if !request.is_stateless() => Ok(peer.clone()),
+        None if !request.is_stateless() && request.method == "ping" => {
             Err(RpcError::new(INVALID_REQUEST, "Invalid request: send initialize first"))
         }
         _ => Server::stateless_peer(request),

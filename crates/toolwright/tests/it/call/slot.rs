@@ -8,7 +8,8 @@ use toolwright::call::{CallStatus, Completeness, Policy, Rule, Verdict};
 use toolwright::handle::{HandleStore, Limits, MemoryHandles};
 use toolwright::json::Object;
 use toolwright::{
-    Caller, Effect, Fill, Handler, Json, Output, Session, SlotFill, SlotOutput, Toolbox, ValueForm,
+    Caller, Effect, Fill, Handler, Json, Output, Session, SlotFill, SlotOutput, ToolError, Toolbox,
+    ValueForm,
 };
 
 const ROWS: &str = r#"[{"id": 1, "name": "S3CRET"}, {"id": 2, "name": null}]"#;
@@ -71,6 +72,31 @@ async fn a_tool_receives_what_another_one_stored_and_the_model_reads_neither() {
     assert!(json(&text(&received)).same(&json(ROWS)), "{}", text(&received));
     let dropped = received.changes.iter().filter(|change| change.op.as_str() == "hide").count();
     assert_eq!(dropped, 1);
+}
+
+#[tokio::test]
+async fn an_error_does_not_repeat_filled_values() {
+    let schema = r#"{"type": "object", "properties": {"rows": {}, "key": {}, "column": {}}}"#;
+    let refuse = Handler::new(tool("refuse", schema), |_, arguments: Object| async move {
+        let column = arguments.get("column").and_then(Json::as_str).unwrap_or_default().to_owned();
+        let message = match &*column {
+            "" => format!("{} is not an object", Json::from(arguments).compact()),
+            column => format!("there is no column {column} for the key hunter2"),
+        };
+        Err::<Output, _>(ToolError::new(message))
+    })
+    .with_fill("rows", Fill::Slot(SlotFill::new("table")))
+    .with_fill("key", Fill::Secret("hunter2".into()));
+    let toolbox = with_store([read(None), refuse]);
+    let own = session("acme", "one");
+    done(toolbox.call(&own, &call("1", "read", "{}")).await);
+    let failed = done(toolbox.call(&own, &call("2", "refuse", "{}")).await);
+    assert!(text(&failed).contains("the stored data"), "{}", text(&failed));
+    assert!(!text(&failed).contains("S3CRET") && !text(&failed).contains("hunter2"));
+    // Other messages are for the model.
+    let failed = done(toolbox.call(&own, &call("3", "refuse", r#"{"column": "agee"}"#)).await);
+    let expected = "refuse failed: there is no column agee for the key [redacted]";
+    assert_eq!(text(&failed), expected);
 }
 
 #[tokio::test]
