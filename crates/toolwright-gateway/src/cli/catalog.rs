@@ -163,9 +163,11 @@ struct ConfigFile {
 }
 
 impl ConfigFile {
-    fn load(&self) -> Result<Config, Failure> {
+    fn load(&self, common: &Common) -> Result<Config, Failure> {
         let environment = |name: &str| std::env::var(name).ok();
-        Ok(Config::load(self.config.as_deref(), &environment)?)
+        let mut config = Config::load(self.config.as_deref(), &environment)?;
+        config.data.clone_from(&common.data);
+        Ok(config)
     }
 }
 

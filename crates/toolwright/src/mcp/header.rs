@@ -259,4 +259,28 @@ mod tests {
             assert!(parameters(&Json::parse(schema).unwrap()).is_err(), "{schema}");
         }
     }
+
+    #[test]
+    fn a_header_repeats_a_number_exactly() {
+        let schema = Json::parse(
+            r#"{"properties": {"n": {"type": "integer", "x-mcp-header": "N"},
+                "s": {"type": "string", "x-mcp-header": "S"}}}"#,
+        );
+        let schema = schema.unwrap();
+        let differs = |arguments: &str, name: &str, value: &'static str| {
+            let params = format!(r#"{{"name": "t", "arguments": {arguments}}}"#);
+            let Ok(Json::Object(params)) = Json::parse(&params) else { panic!() };
+            let request = Request { id: 1_u64.into(), method: CALL_TOOL.to_owned(), params };
+            let header = |own: &str| match own {
+                "mcp-method" => Some(CALL_TOOL.as_bytes()),
+                "mcp-name" => Some(&b"t"[..]),
+                own => own.eq_ignore_ascii_case(name).then_some(value.as_bytes()),
+            };
+            header_mismatch(header, &request, Some(&schema)).is_some()
+        };
+        assert!(!differs(r#"{"n": 42}"#, "mcp-param-n", "42.0"));
+        assert!(differs(r#"{"n": 9007199254740992}"#, "mcp-param-n", "9007199254740993"));
+        assert!(differs(r#"{"s": "100"}"#, "mcp-param-s", "1e2"));
+        assert!(!differs(r#"{"s": "100"}"#, "mcp-param-s", "100"));
+    }
 }

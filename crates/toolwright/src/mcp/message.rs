@@ -264,6 +264,8 @@ mod tests {
             (r#"{"id":3,"method":"ping"}"#, Some(Json::from(3_u64)), INVALID_REQUEST),
             (r#"{"jsonrpc":"2.0","id":null}"#, None, INVALID_REQUEST),
             (r#"{"jsonrpc":"2.0","id":1.5,"result":3}"#, None, INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, None, INVALID_REQUEST),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, None, INVALID_REQUEST),
             (
                 r#"{"jsonrpc":"2.0","id":"x","method":"a","params":[]}"#,
                 Some("x".into()),

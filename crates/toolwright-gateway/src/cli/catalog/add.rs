@@ -72,7 +72,7 @@ impl Add {
         let catalog = common.open()?;
         let server = self.path.to_str().and_then(|path| path.strip_prefix("mcp:"));
         let source = match server {
-            Some(server) => self.server(server, &catalog),
+            Some(server) => self.server(server, &catalog, common),
             None => self.read(),
         };
         let source = source.map_err(refused)?;
@@ -129,8 +129,8 @@ impl Add {
     }
 
     /// Reads the tools of an MCP server.
-    fn server(&self, server: &str, catalog: &Store) -> Result<Source, Refusal> {
-        let config = self.config.load().map_err(Refusal::Failure)?;
+    fn server(&self, server: &str, catalog: &Store, common: &Common) -> Result<Source, Refusal> {
+        let config = self.config.load(common).map_err(Refusal::Failure)?;
         let manifest = mcp::manifest(&config, server, self.id.as_deref());
         let (mut document, left_out) = manifest.map_err(Refusal::Failure)?;
         for problem in left_out {

@@ -60,7 +60,7 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
-        let config = self.config.load()?;
+        let config = self.config.load(common)?;
         tools::runtime()?.block_on(self.call(common, &config))
     }
 

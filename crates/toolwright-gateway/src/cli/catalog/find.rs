@@ -74,7 +74,7 @@ impl Filters {
     /// go without what cannot be loaded.
     fn open(&self, common: &Common) -> Result<Catalog, Failure> {
         let is_required = self.config.config.is_some();
-        let settings = match self.config.load() {
+        let settings = match self.config.load(common) {
             Ok(config) => config.catalog,
             Err(failure) if is_required => return Err(failure),
             Err(failure) => {

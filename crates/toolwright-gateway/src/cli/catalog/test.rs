@@ -64,7 +64,7 @@ const CHECKS: [&str; 3] = ["schemas", "secrets", "runtime"];
 
 impl Test {
     pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
-        let config = self.config.load()?;
+        let config = self.config.load(common)?;
         tools::runtime()?.block_on(self.test(common, &config))
     }
 

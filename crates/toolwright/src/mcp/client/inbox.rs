@@ -228,3 +228,38 @@ impl Drop for Registration<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolwright_core::object;
+
+    fn inbox() -> Inbox {
+        Inbox::new("s".into(), Arc::default())
+    }
+
+    #[tokio::test]
+    async fn after_an_abandoned_request_no_other_caller_is_asked() {
+        let inbox = inbox();
+        let (_other, _response) = inbox.register(2, Interaction::default());
+        assert!(inbox.interaction(None).is_some());
+        let (abandoned, _response) = inbox.register(1, Interaction::default());
+        drop(abandoned);
+        assert!(inbox.interaction(None).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_server_with_many_questions_is_still_answered() {
+        let inbox = inbox();
+        let _questions =
+            inbox.answering.try_acquire_many(u32::try_from(MAX_ANSWERING).unwrap()).unwrap();
+        let request = |method: &str| Request {
+            id: 1_u64.into(),
+            method: method.to_owned(),
+            params: object! {"message": "?"},
+        };
+        assert_eq!(inbox.answer(request(PING), None).await.result, Ok(Object::new()));
+        let cancelled = inbox.answer(request("elicitation/create"), None).await.result;
+        assert_eq!(cancelled, Ok(object! {"action": "cancel"}));
+    }
+}
