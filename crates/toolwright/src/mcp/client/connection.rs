@@ -1,6 +1,7 @@
 //! One connection to a server: finds out its era, sends requests within their deadlines, and cancels what is no
 //! longer wanted.
 
+mod cancel;
 mod follow;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
+use self::cancel::CancelOnDrop;
 use super::changes::Changes;
 use super::error::ClientError;
 use super::http::{Answer, Envelope, Http};
@@ -26,9 +28,9 @@ use crate::mcp::header::ParameterHeader;
 use crate::mcp::interaction::{ElicitationModes, InputRequest, Interaction, capability};
 use crate::mcp::message::{Message, Notification, Request, Response, RpcError};
 use crate::mcp::protocol::{
-    CANCELLED, DISCOVER, ELICIT, INITIALIZE, INITIALIZED, LATEST, LATEST_HANDSHAKE, LIST_ROOTS,
-    SAMPLE, UNSUPPORTED_VERSION, URL_ELICITATION_REQUIRED, VERSIONS, implementation,
-    is_stateless_error, meta,
+    DISCOVER, ELICIT, INITIALIZE, INITIALIZED, LATEST, LATEST_HANDSHAKE, LIST_ROOTS, SAMPLE,
+    UNSUPPORTED_VERSION, URL_ELICITATION_REQUIRED, VERSIONS, implementation, is_stateless_error,
+    meta,
 };
 
 /// How long a server may take to answer the first request before it counts as one with a handshake.
@@ -473,33 +475,4 @@ fn capabilities(modes: Option<ElicitationModes>, offers: impl Fn(&str) -> bool) 
         capabilities.insert(capability(method).unwrap_or(method).to_owned(), settings);
     }
     capabilities
-}
-
-/// Cancels a request that is no longer wanted. Over HTTP without a handshake, closing the stream does that.
-struct CancelOnDrop<'c> {
-    core: &'c Core,
-    id: Option<u64>,
-}
-
-impl Drop for CancelOnDrop<'_> {
-    fn drop(&mut self) {
-        let Some(id) = self.id else { return };
-        let params = object! {"requestId": id, "reason": "the caller no longer waits"};
-        let message = Message::Notification(Notification { method: CANCELLED.to_owned(), params });
-        let runtime = tokio::runtime::Handle::try_current();
-        match (&self.core.link, runtime) {
-            (Link::Stdio(stdio), _) => stdio.try_send(&message),
-            (Link::Http(http), Ok(runtime)) if self.core.era == Era::Handshake => {
-                let http = http.clone();
-                runtime.spawn(async move {
-                    let _ = http.notify(&message).await;
-                });
-            }
-            (Link::Sse(sse), Ok(runtime)) => {
-                let sse = sse.clone();
-                runtime.spawn(async move { sse.notify(&message).await });
-            }
-            _ => {}
-        }
-    }
 }
