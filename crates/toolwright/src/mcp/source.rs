@@ -367,7 +367,7 @@ impl McpSource {
             handler = handler.with_fill(parameter.clone(), fill.clone());
         }
         for (parameter, form) in self.forms.get(tool).into_iter().flatten() {
-            handler = handler.with_form(parameter.clone(), form.clone());
+            handler = handler.with_form(parameter.clone(), *form);
         }
         if let Some(slot) = slot {
             handler = handler.with_slot(slot);

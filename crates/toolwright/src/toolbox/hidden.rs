@@ -12,6 +12,10 @@ use crate::settings::Fill;
 /// Minimum number of characters of a stored text or number that are recognized as such.
 const MIN_LENGTH: usize = 3;
 
+/// In place of a message that repeats stored data.
+const REPEATED: &str = "it refused or could not process the stored data. Its message is left out, because it repeats \
+                        them.";
+
 /// Redacts filled secrets in an error, and replaces a message that repeats data of a slot.
 pub(super) async fn conceal(
     mut error: ToolError,
@@ -32,9 +36,7 @@ pub(super) async fn conceal(
             Err(_) => true,
         };
         if is_repeated {
-            error.message = "it refused or could not process the stored data. Its message is left out, because it \
-                             repeats them."
-                .to_owned();
+            REPEATED.clone_into(&mut error.message);
             return error;
         }
     }
