@@ -223,7 +223,7 @@ fn source(
 ) -> McpSource {
     let mut source = McpSource::new(client.clone())
         .with_deadline(settings.deadline)
-        .with_prefix(&settings.prefix(client.name()));
+        .with_prefix(settings.prefix(client.name()));
     for (tool, name) in &settings.names {
         source = source.with_name(tool, name);
     }
