@@ -26,7 +26,7 @@ const QUICK: &[Step] = &[
     Step { name: "examples", budget: 2, run: examples::run },
     Step { name: "external", budget: 2, run: release::external },
     Step { name: "args-report", budget: 2, run: || args_report::run("fixtures/args") },
-    Step { name: "conformance", budget: 5, run: || conformance::run(conformance::Plan::default()) },
+    Step { name: "conformance", budget: 4, run: || conformance::run(conformance::Plan::default()) },
 ];
 
 const SLOW: &[Step] = &[
@@ -38,8 +38,8 @@ const SLOW: &[Step] = &[
     Step { name: "clients", budget: 3, run: || clients::run(&["--quick"]) },
     Step { name: "recorded", budget: 2, run: || recorded::run_if_present("../shared/recorded") },
     Step { name: "fuzz", budget: 4, run: || fuzz::run(&fuzz::Plan::default()) },
-    Step { name: "bench", budget: 8, run: || bench::run(bench::Length::Short) },
-    Step { name: "bench-gateway", budget: 7, run: || bench_gateway::measure(&["--short"]) },
+    Step { name: "bench", budget: 7, run: || bench::run(bench::Length::Short) },
+    Step { name: "bench-gateway", budget: 6, run: || bench_gateway::measure(&["--short"]) },
     Step { name: "bench-mcp", budget: 1, run: || bench_gateway::measure_mcp(&["--short"]) },
     Step { name: "soak", budget: 1, run: || bench_gateway::soak(&["--seconds", "20"]) },
     Step { name: "chaos", budget: 2, run: || bench_gateway::chaos(&["--seconds", "60"]) },
