@@ -1,5 +1,5 @@
 """Plans on a real Temporal server, with the tools of real workers: the same outputs as on the local engine; a worker and
-the server that are killed; 10,000 items; two workers with different tools; values of 5 MB by handle, between workers
+the server that are killed; many items; two workers with different tools; values of 5 MB by handle, between workers
 without a data folder in common (case 43)."""
 
 import argparse
@@ -19,7 +19,6 @@ sys.path.insert(0, str(HERE.parent / "mcp"))
 from running import Gateway  # noqa: E402
 
 LARGE = 5_000_000
-ITEMS = 10_000
 
 
 def number(step):
@@ -206,19 +205,19 @@ def unknown_outcome(world):
     print("a call that may not be repeated: a question after its worker was lost")
 
 
-def many_items(world):
-    """10,000 items, within the limits of Temporal."""
+def many_items(world, items):
+    """Many items, within the limits of Temporal."""
     world.log.write_text("")
     step = {"tool": "t_add", "each": {"$from": "inputs/items"}, "args": {"numbers": [{"$from": "item"}]}}
     plan = {"plan": "1", "inputs": {"type": "object", "properties": {"items": {"type": "array"}}}}
     plan |= {"steps": {"all": step}, "outputs": {"all": number("all")}}
     inputs = world.folder / "inputs.json"
-    inputs.write_text(json.dumps({"items": list(range(ITEMS))}))
+    inputs.write_text(json.dumps({"items": list(range(items))}))
     found, took, error = world.run(plan, "--inputs", f"@{inputs}", seconds=420)
-    check(f"items {error}", found and found["all"], [str(1 + at) for at in range(ITEMS)])
+    check(f"items {error}", found and found["all"], [str(1 + at) for at in range(items)])
     starts = [line for line in world.calls() if "started" in line]
     check("starts", len(starts), len(set(starts)))
-    print(f"{ITEMS:,} items: {took:.0f} s, {ITEMS / took:.0f} a second")
+    print(f"{items:,} items: {took:.0f} s, {items / took:.0f} a second")
 
 
 def large_values(world, gateway):
@@ -260,6 +259,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True)
     parser.add_argument("--temporal", required=True)
+    parser.add_argument("--items", type=int, default=10_000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         world = World(arguments.binary, str(Path(arguments.temporal).resolve()), folder)
@@ -275,7 +275,7 @@ def main():
             large_values_without_gateway(world)
             with Gateway(world.binary) as gateway:
                 large_values(world, f"http://{gateway.address}")
-            many_items(world)
+            many_items(world, arguments.items)
             killed_server(world, server)
         finally:
             world.end()

@@ -33,7 +33,7 @@ const SLOW: &[Step] = &[
     Step { name: "publish", budget: 4, run: release::publish },
     Step { name: "oauth", budget: 2, run: oauth::run },
     Step { name: "mcp", budget: 6, run: mcp::run },
-    Step { name: "temporal", budget: 10, run: temporal::run },
+    Step { name: "temporal", budget: 10, run: || temporal::run(Some("4000")) },
     Step { name: "schemathesis", budget: 2, run: || schemathesis::run(&["--seconds", "45"]) },
     Step { name: "clients", budget: 3, run: || clients::run(&["--quick"]) },
     Step { name: "recorded", budget: 2, run: || recorded::run_if_present("../shared/recorded") },

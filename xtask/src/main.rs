@@ -91,7 +91,7 @@ fn main() -> ExitCode {
         ["clients", rest @ ..] => clients::run(rest),
         ["oauth"] => oauth::run(),
         ["mcp"] => mcp::run(),
-        ["temporal"] => temporal::run(),
+        ["temporal"] => temporal::run(None),
         ["schemathesis", rest @ ..] => schemathesis::run(rest),
         ["openapi-report", rest @ ..] => openapi_report::run(rest),
         ["args-report"] => args_report::run("fixtures/args"),
