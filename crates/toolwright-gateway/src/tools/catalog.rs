@@ -48,14 +48,9 @@ impl Embedder for UpstreamEmbedder {
 
 /// Sets the tools of functions that are plans: those of a toolbox, and other functions.
 pub(super) fn set_plan_tools(functions: &Arc<Functions>, toolbox: Toolbox) {
-    // The functions own these tools.
-    let own = Arc::downgrade(functions);
+    let open = opened_by(functions);
     functions.set_plan_tools(Arc::new(move |access| {
-        let own = own.clone();
-        let open = move || match own.upgrade() {
-            Some(functions) => open(&functions),
-            None => Box::pin(async { Err(ToolError::new(RECONFIGURED).retryable()) }),
-        };
+        let open = open.clone();
         permitted(&toolbox, FunctionSource::opened_by(open), access)
     }));
 }
@@ -74,14 +69,25 @@ pub(super) fn open(functions: &Arc<Functions>) -> CatalogFuture {
     })
 }
 
+/// Returns what opens the catalog for tools that the functions own: they do not own the functions, or neither would be
+/// dropped.
+fn opened_by(
+    functions: &Arc<Functions>,
+) -> impl Fn() -> CatalogFuture + Clone + Send + Sync + 'static {
+    let functions = Arc::downgrade(functions);
+    move || match functions.upgrade() {
+        Some(functions) => open(&functions),
+        None => Box::pin(async { Err(ToolError::new(RECONFIGURED).retryable()) }),
+    }
+}
+
 /// The tools of the catalog, which is opened by the first call.
 pub(super) fn tools(
     functions: &Arc<Functions>,
     config: &Config,
     models: CatalogModels,
 ) -> Result<CatalogTools, TransportError> {
-    let functions = Arc::clone(functions);
-    let mut tools = CatalogTools::opened_by(move || open(&functions));
+    let mut tools = CatalogTools::opened_by(opened_by(functions));
     tools = tools.with_report(|problem| tracing::warn!("catalog: {problem}"));
     if let Some(model) = models.filter {
         tools = tools.with_filter_model(model);
