@@ -10,6 +10,7 @@ pub mod openapi;
 mod pattern;
 pub mod plans;
 pub mod prefabs;
+mod query;
 pub mod table;
 
 use std::net::SocketAddr;

@@ -10,7 +10,7 @@
 //! posting  = number of documents since the posting before, set of the fields, counts
 //! prefab   = id, name, description, tags, author, revision
 //! document = id, name, position of the prefab, position of each term + 1, or 0 at the end of a field, vector
-//! vector   = 0 if there is none yet, or the number of its bytes + 1 and these
+//! vector   = 0 if it is not yet computed, or the number of its bytes + 1 and these
 //! ```
 
 use std::cmp::Reverse;

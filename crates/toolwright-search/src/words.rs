@@ -140,7 +140,7 @@ impl WordVectors {
         let numbers = self.bytes[start..].chunks_exact(size);
         for (sum, number) in into.iter_mut().zip(numbers) {
             let number = self.format.read(number);
-            // A number that is none would spoil the sum.
+            // NaN and infinities would spoil the sum.
             *sum += if number.is_finite() { number } else { 0.0 };
         }
     }

@@ -23,7 +23,7 @@ mod boolean;
 mod choice;
 mod ground;
 mod list;
-mod mend;
+pub(crate) mod mend;
 pub(super) mod node;
 mod number;
 mod parse;

@@ -432,7 +432,7 @@ impl Interpreter {
         }
     }
 
-    /// Returns the value of a reference; null if there is none.
+    /// Returns the value of a reference; null if it has no value.
     fn or_null(&self, reference: &Reference, item: Option<(&Json, usize)>) -> Json {
         self.value(reference, item).unwrap_or_default()
     }

@@ -47,7 +47,7 @@ pub struct Reference {
     pub pointer: String,
     /// How the value is passed
     pub form: ReferenceForm,
-    /// The value if there is none at the pointer, or if the step was skipped
+    /// The value if nothing is at the pointer, or if the step was skipped
     pub default: Option<Json>,
 }
 

@@ -348,10 +348,7 @@ impl Features for FixtureFeatures {
     fn capabilities(&self, era: Era) -> Object {
         let mut capabilities = object! {"prompts": Object::new(), "completions": Object::new()};
         match era {
-            Era::Handshake => {
-                capabilities.insert("resources", object! {"subscribe": true});
-                capabilities.insert("logging", Object::new());
-            }
+            Era::Handshake => capabilities.insert("resources", object! {"subscribe": true}),
             Era::Stateless => capabilities.insert("resources", Object::new()),
         }
         capabilities

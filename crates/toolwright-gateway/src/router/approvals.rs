@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use toolwright::ledger::Ledger;
-use toolwright_core::{Fault, FaultClass, Json, object, percent};
+use toolwright_core::{Fault, FaultClass, Json, object};
 
+use super::query::{Query, invalid};
 use crate::http::{HttpRequest, Reply};
 use crate::key::Client;
 use crate::proxy::approvals::{
@@ -15,10 +16,6 @@ use crate::proxy::approvals::{
     unavailable,
 };
 use crate::proxy::fault;
-
-/// Default and maximum number of approvals on a page.
-const PAGE: usize = 20;
-const MAX_PAGE: usize = 100;
 
 /// What a request does with approvals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +47,7 @@ impl Asker<'_> {
         request: HttpRequest,
     ) -> Result<Reply, Fault> {
         match action {
-            Action::List => self.list(approvals, request.uri.query().unwrap_or_default()).await,
+            Action::List => self.list(approvals, &Query::new(request.uri.query())).await,
             Action::Show => {
                 let found = self.find(id, approvals).await?;
                 Ok(fault::document(&Json::Object(found.to_json())))
@@ -59,22 +56,12 @@ impl Asker<'_> {
         }
     }
 
-    async fn list(&self, approvals: &Approvals, query: &str) -> Result<Reply, Fault> {
-        let parameter = |name: &str| {
-            let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            pairs.filter(|(key, _)| *key == name).map(|(_, value)| percent::decode(value)).next()
-        };
-        let limit = match parameter("limit") {
-            None => PAGE,
-            Some(text) => match text.parse() {
-                Ok(limit @ 1..=MAX_PAGE) => limit,
-                _ => return Err(invalid("limit", "`limit` must be a number from 1 to 100.")),
-            },
-        };
+    async fn list(&self, approvals: &Approvals, query: &Query) -> Result<Reply, Fault> {
+        let limit = query.limit()?;
         let found = approvals.of_tenant(self.client.tenant()).await;
         let mut found = found.map_err(|error| unavailable(&error))?;
         found.retain(|own| self.sees(own));
-        if let Some(after) = parameter("after") {
+        if let Some(after) = query.get("after") {
             // It may have been answered since the last page.
             let place = found.iter().position(|own| own.id == after);
             let Some(place) = place else {
@@ -155,7 +142,7 @@ fn read(body: &[u8]) -> Result<(Decision, Option<String>), Fault> {
         Some(Some(reason)) => Ok((decision, Some(reason.to_owned()))),
         Some(None) => {
             let message = format!("`reason` must be a text of at most {MAX_REASON} bytes.");
-            Err(invalid("reason", &message))
+            Err(invalid("reason", message))
         }
     }
 }
@@ -178,10 +165,4 @@ fn unknown() -> Fault {
     let message =
         "There is no such approval for this key. `GET /v1/approvals` lists those that wait.";
     Fault::new(FaultClass::NotFound, message)
-}
-
-fn invalid(parameter: &str, message: &str) -> Fault {
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.param = Some(parameter.to_owned());
-    fault
 }

@@ -8,6 +8,7 @@ use toolwright::handle::{Handle, HandleError, HandleStore, HandleStoreError, Own
 use toolwright::output::Blob;
 use toolwright_core::{Fault, FaultClass, Json};
 
+use super::query::{Query, invalid};
 use crate::http::{HttpRequest, Reply, ReplyBody};
 use crate::key::Client;
 use crate::proxy::fault;
@@ -33,16 +34,14 @@ pub(super) async fn answer(
     request: HttpRequest,
 ) -> Result<Reply, Fault> {
     let handle: Handle = id.parse().map_err(|error| invalid("id", format!("{id}: {error}.")))?;
-    let query = request.uri.query().unwrap_or_default();
-    let conversation =
-        form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "conversation");
-    let conversation = conversation.map(|(_, name)| name).unwrap_or_default();
-    if !Session::is_conversation_name(&conversation) {
+    let query = Query::new(request.uri.query());
+    let conversation = query.get("conversation").unwrap_or_default();
+    if !Session::is_conversation_name(conversation) {
         let hint =
             "Send ?conversation= with the conversation or the run that the value belongs to.";
-        return Err(invalid("conversation", hint.to_owned()));
+        return Err(invalid("conversation", hint));
     }
-    let owner = Owner { tenant: client.tenant().into(), conversation: (*conversation).into() };
+    let owner = Owner { tenant: client.tenant().into(), conversation: conversation.into() };
     match action {
         Action::Get => match store.find(&owner, handle.id).await.map_err(unreadable)? {
             StoredValue::Json(value) => Ok(fault::document(&value)),
@@ -73,12 +72,6 @@ pub(super) async fn answer(
             Ok(reply)
         }
     }
-}
-
-fn invalid(parameter: &str, message: String) -> Fault {
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.param = Some(parameter.to_owned());
-    fault
 }
 
 fn unreadable(error: HandleError) -> Fault {

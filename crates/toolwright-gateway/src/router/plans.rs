@@ -19,16 +19,13 @@ use toolwright::plan::{
 };
 use toolwright::{Context, Toolbox};
 use toolwright_core::json::{Object, Path};
-use toolwright_core::{Fault, FaultClass, Json, object, percent};
+use toolwright_core::{Fault, FaultClass, Json, object};
 
+use super::query::{Query, invalid};
 use crate::gateway::Gateway;
 use crate::http::{HttpRequest, Reply};
 use crate::key::Client;
 use crate::proxy::fault;
-
-/// Default and maximum number of runs on a page.
-const PAGE: usize = 20;
-const MAX_PAGE: usize = 100;
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,14 +84,14 @@ impl Asker<'_> {
             Action::View => self.view(request).await,
             Action::Record => self.record(request).await,
             Action::Start => self.start(request).await,
-            Action::List => self.list(request.uri.query().unwrap_or_default()).await,
+            Action::List => self.list(&Query::new(request.uri.query())).await,
             Action::Show => Ok(shown(&self.find(id).await?.1)),
             Action::Plan => {
                 let (_, report) = self.find(id).await?;
                 Ok(fault::document(&report.run.plan.to_json().into()))
             }
             Action::Delete => self.delete(id).await,
-            Action::Picture => self.picture(id, request.uri.query().unwrap_or_default()).await,
+            Action::Picture => self.picture(id, &Query::new(request.uri.query())).await,
             Action::Events => self.events(id).await,
             Action::Resume => self.resume(id).await,
             Action::Cancel => {
@@ -276,26 +273,18 @@ impl Asker<'_> {
         self.drive(engine, run, true, false).await
     }
 
-    async fn list(&self, query: &str) -> Result<Reply, Fault> {
-        let parameter = |name: &str| parameter(query, name);
-        let limit = match parameter("limit") {
-            None => PAGE,
-            Some(text) => match text.parse() {
-                Ok(limit @ 1..=MAX_PAGE) => limit,
-                _ => return Err(invalid("limit", "`limit` must be a number from 1 to 100.")),
-            },
-        };
-        let status = match parameter("status") {
+    async fn list(&self, query: &Query) -> Result<Reply, Fault> {
+        let limit = query.limit()?;
+        let status = match query.get("status") {
             None => None,
-            Some(name) => Some(RunStatus::parse(&name).ok_or_else(|| {
+            Some(name) => Some(RunStatus::parse(name).ok_or_else(|| {
                 let names: Vec<&str> = RunStatus::ALL.iter().map(|own| own.as_str()).collect();
-                invalid("status", &format!("`status` must be one of {}.", names.join(", ")))
+                invalid("status", format!("`status` must be one of {}.", names.join(", ")))
             })?),
         };
-        let before = parameter("before");
         let (mut before_ms, mut before_id) = (None, None);
-        if let Some(text) = &before {
-            let (ms, id) = text.split_once('.').unwrap_or((text.as_str(), ""));
+        if let Some(text) = query.get("before") {
+            let (ms, id) = text.split_once('.').unwrap_or((text, ""));
             let ms = ms.parse().ok().filter(|ms: &u64| i64::try_from(*ms).is_ok());
             let message =
                 "`before` must be `next` of another page, or a time in milliseconds since 1970.";
@@ -345,12 +334,6 @@ impl Asker<'_> {
     }
 }
 
-/// Returns a parameter of a query.
-fn parameter(query: &str, name: &str) -> Option<String> {
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.filter(|(key, _)| *key == name).map(|(_, value)| percent::decode(value)).next()
-}
-
 fn shown(report: &RunReport) -> Reply {
     fault::document(&report.to_json().into())
 }
@@ -371,7 +354,7 @@ fn flag(body: &Json, name: &str) -> Result<Option<bool>, Fault> {
         None | Some(Json::Null) => Ok(None),
         Some(value) => {
             let message = format!("`{name}` must be true or false.");
-            value.as_bool().map(Some).ok_or_else(|| invalid(name, &message))
+            value.as_bool().map(Some).ok_or_else(|| invalid(name, message))
         }
     }
 }
@@ -404,10 +387,4 @@ fn refusal(error: PlanRunError) -> Fault {
 fn interrupted() -> Fault {
     let message = "The run was interrupted. The gateway's log says why; resume the run.";
     Fault::new(FaultClass::Internal, message)
-}
-
-fn invalid(parameter: &str, message: &str) -> Fault {
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.param = Some(parameter.to_owned());
-    fault
 }

@@ -6,7 +6,6 @@
 
 pub mod files;
 mod functions;
-mod query;
 mod refusal;
 mod run;
 
@@ -22,10 +21,10 @@ use toolwright_core::percent;
 use toolwright_core::{Fault, Json, object};
 
 use self::files::ClientFiles;
-use self::query::Query;
 pub(super) use self::refusal::Refusal;
 use self::run::{Calls, Job};
 use super::browser;
+use super::query::Query;
 use crate::config::listen::is_loopback;
 use crate::gateway::{Gateway, Live};
 use crate::http::{HttpRequest, Reply};

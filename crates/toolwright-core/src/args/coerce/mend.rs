@@ -196,7 +196,7 @@ fn proposals(ground: &Ground<'_>, value: &Json, own: &[&Violation], spot: &Spot)
 }
 
 /// The keywords that an object violates if its members are misnamed or misplaced.
-const OF_OBJECTS: &[&str] = &[
+pub(crate) const OF_OBJECTS: &[&str] = &[
     "required",
     "additionalProperties",
     "unevaluatedProperties",

@@ -30,7 +30,7 @@ pub(super) fn document(plan: &Plan) -> Object {
     }
 }
 
-/// Returns the name of a field of ours.
+/// Returns the name of an `x-toolwright` field.
 pub(super) fn own(name: &str) -> Key {
     Key::Owned(format!("{PREFIX}{name}"))
 }
@@ -48,7 +48,7 @@ pub(super) fn expressible_outputs(
         .collect()
 }
 
-/// Returns the steps that a step of Arazzo must name: those of `after`, and those that only fields of ours
+/// Returns the steps that a step of Arazzo must name: those of `after`, and those that only `x-toolwright` fields
 /// refer to.
 pub(super) fn depends_on(step: &Step, inputs: Option<&Json>) -> Vec<String> {
     let mut said: Vec<&str> = Vec::new();

@@ -63,12 +63,12 @@ struct Importer<'d> {
     is_exported: bool,
     /// JSON Pointers into the plan, and where the values are from
     places: Vec<(String, String)>,
-    /// Values that fields of ours replace, as they should be: path, name of our field, value
+    /// Values that `x-toolwright` fields replace, as they should be: path, name of that field, value
     replaced: Vec<Replaced>,
     errors: Vec<PlanError>,
 }
 
-/// What a field of Arazzo says, where a field of ours says more.
+/// What a field of Arazzo says, where an `x-toolwright` field says more.
 enum Replaced {
     /// The arguments of a step
     Arguments { step: usize, path: String, value: Vec<(String, Template)> },
@@ -282,7 +282,7 @@ impl<'d> Importer<'d> {
         Some(schema.into())
     }
 
-    /// Checks that fields of Arazzo say what the fields of ours say that replace them.
+    /// Checks that fields of Arazzo say what the `x-toolwright` fields say that replace them.
     fn compare(self, plan: Plan) -> Result<Plan, Vec<PlanError>> {
         let inputs = plan.inputs.as_ref();
         let mut errors = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::{Checker, argument_path, step_path};
 use crate::args::Parameters;
+use crate::args::coerce::mend::OF_OBJECTS;
 use crate::json::{Json, Object, key};
 use crate::plan::document::Step;
 use crate::plan::error::{PlanError, PlanErrorKind};
@@ -94,19 +95,10 @@ fn depends_on(violation: &Violation, reference: &str) -> bool {
         path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     // These say something about an enclosing value without looking at the values in it.
-    let is_outer = [
-        "required",
-        "additionalProperties",
-        "unevaluatedProperties",
-        "propertyNames",
-        "dependentRequired",
-        "minProperties",
-        "maxProperties",
-        "minItems",
-        "maxItems",
-    ];
+    let is_outer =
+        |keyword: &str| OF_OBJECTS.contains(&keyword) || matches!(keyword, "minItems" | "maxItems");
     if is_below(&violation.path, reference) {
         return true;
     }
-    is_below(reference, &violation.path) && !is_outer.contains(&violation.keyword.as_str())
+    is_below(reference, &violation.path) && !is_outer(&violation.keyword)
 }

@@ -1,5 +1,5 @@
 //! Colours and symbols of the states. The colours differ in lightness as well, and each state has a symbol
-//! of its own, so that no state is told by its colour alone.
+//! of its own, so that colour is never the only sign of a state.
 
 use crate::plan::state::StepState;
 

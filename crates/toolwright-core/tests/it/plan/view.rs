@@ -138,7 +138,7 @@ fn types_come_from_unions_and_references_and_absent_values_are_zeros() {
             r#"unnamed str """#,
         ]
     );
-    // A default that is null or invalid is none.
+    // A default that is null or invalid is ignored.
     assert_eq!(at(&view, "/nodes/0/tool_args"), &json(r#"{"half":1}"#));
     let missing = at(&view, "/nodes/0/missing_tool_args").as_array().unwrap();
     assert_eq!(missing.len(), parameters(&view, 0).len() - 1);

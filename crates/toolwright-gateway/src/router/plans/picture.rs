@@ -6,8 +6,9 @@ use http::{HeaderValue, header};
 use toolwright::plan::{Graph, StepStatus, draw, plan_tools};
 use toolwright_core::Fault;
 
-use super::{Asker, aside, invalid, parameter};
+use super::{Asker, aside};
 use crate::http::{Reply, ReplyBody};
+use crate::router::query::{Query, invalid};
 
 /// Maximum number of steps and edges of a picture, whose cost grows faster than they do.
 const MAX_DRAWN_STEPS: usize = 500;
@@ -23,8 +24,8 @@ enum Format {
 
 impl Asker<'_> {
     /// Draws the steps of a run by their states, or when each of them ran.
-    pub(super) async fn picture(&self, id: &str, query: &str) -> Result<Reply, Fault> {
-        let format = match parameter(query, "format").as_deref() {
+    pub(super) async fn picture(&self, id: &str, query: &Query) -> Result<Reply, Fault> {
+        let format = match query.get("format") {
             None | Some("svg") => Format::Svg,
             Some("timeline") => Format::Timeline,
             Some("mermaid") => Format::Mermaid,
@@ -50,7 +51,7 @@ impl Asker<'_> {
                 "The plan is too large for a picture: at most {MAX_DRAWN_STEPS} steps and {MAX_DRAWN_EDGES} edges. \
                  Use format=mermaid or format=timeline."
             );
-            return Err(invalid("format", &message));
+            return Err(invalid("format", message));
         };
         let kind = match format {
             Format::Mermaid => "text/plain; charset=utf-8",

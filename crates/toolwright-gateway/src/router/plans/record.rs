@@ -5,9 +5,10 @@ use std::sync::Arc;
 use toolwright::plan::{messages_with_calls, plan_tools, record_messages, record_run};
 use toolwright_core::{Call, Fault, FaultClass, Json, Message};
 
-use super::{Asker, aside, invalid, read};
+use super::{Asker, aside, read};
 use crate::http::{HttpRequest, Reply};
 use crate::proxy::fault;
+use crate::router::query::invalid;
 
 impl Asker<'_> {
     pub(super) async fn record(&self, request: HttpRequest) -> Result<Reply, Fault> {

@@ -15,11 +15,11 @@ use toolwright::catalog::files::{
 };
 use toolwright_core::{Json, object, percent};
 
-use super::query::Query;
 use super::refusal::Refusal;
 use crate::http::{Form, FormItem, HttpRequest, PartHead, Reply, ReplyBody};
 use crate::prefabs::FILE_CONTENT;
 use crate::proxy::fault;
+use crate::router::query::Query;
 
 /// Default lifetime of a temporary file.
 const TEMPORARY: Duration = Duration::from_hours(24);
@@ -165,7 +165,8 @@ impl ClientFiles<'_> {
         if query.get("mode").is_some_and(|mode| mode != "presigned") {
             return Err(Refusal::invalid("`mode` must be `presigned`."));
         }
-        let lifetime = query.number("expires_in", 1, MAX_LINK.as_secs())?;
+        let lifetime =
+            query.number("expires_in", 1, MAX_LINK.as_secs()).map_err(Refusal::invalid)?;
         let lifetime = lifetime.map_or(LINK, Duration::from_secs);
         let now = SystemTime::now();
         let file = self.files.find(self.tenant, url, now).await?;
@@ -174,9 +175,9 @@ impl ClientFiles<'_> {
     }
 
     async fn list(&self, filter: FileFilter, query: &Query) -> Result<Json, Refusal> {
-        let limit = query.number("limit", 1, MAX_PAGE as u64)?;
+        let limit = query.number("limit", 1, MAX_PAGE as u64).map_err(Refusal::invalid)?;
         let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(PAGE);
-        let after = query.number("continuation_token", 0, u64::MAX)?;
+        let after = query.number("continuation_token", 0, u64::MAX).map_err(Refusal::invalid)?;
         let now = SystemTime::now();
         let FilePage { files, next, .. } =
             self.files.list(self.tenant, filter, limit, after, now).await?;

@@ -1,6 +1,10 @@
 //! The query of a request, as a form encodes it.
 
-use super::refusal::Refusal;
+use toolwright_core::{Fault, FaultClass};
+
+/// Default and maximum number of entries on a page.
+const PAGE: usize = 20;
+const MAX_PAGE: u64 = 100;
 
 /// The parameters of a query.
 pub(super) struct Query(Vec<(String, String)>);
@@ -19,14 +23,25 @@ impl Query {
     }
 
     /// Reads a number in a range, if the parameter is present.
-    pub(super) fn number(&self, name: &str, min: u64, max: u64) -> Result<Option<u64>, Refusal> {
+    pub(super) fn number(&self, name: &str, min: u64, max: u64) -> Result<Option<u64>, String> {
         let Some((_, text)) = self.0.iter().find(|(own, _)| own == name) else { return Ok(None) };
         match text.parse() {
             Ok(number) if (min..=max).contains(&number) => Ok(Some(number)),
-            _ => {
-                let message = format!("`{name}` must be a number from {min} to {max}.");
-                Err(Refusal::invalid(message))
-            }
+            _ => Err(format!("`{name}` must be a number from {min} to {max}.")),
         }
     }
+
+    /// Reads `limit`, the number of entries on a page.
+    pub(super) fn limit(&self) -> Result<usize, Fault> {
+        let limit = self.number("limit", 1, MAX_PAGE);
+        let limit = limit.map_err(|message| invalid("limit", message))?;
+        Ok(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(PAGE))
+    }
+}
+
+/// The fault of a parameter or member that is invalid.
+pub(super) fn invalid(parameter: &str, message: impl Into<String>) -> Fault {
+    let mut fault = Fault::new(FaultClass::Invalid, message);
+    fault.param = Some(parameter.to_owned());
+    fault
 }
