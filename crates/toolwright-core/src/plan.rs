@@ -28,7 +28,7 @@
 //! | the order of the steps | `graph` |
 //! | everything that can be wrong before a plan runs | `check` |
 //! | the workflow view, for people and editors, and the way back | `view` |
-//! | the states of the steps of a run | `state` |
+//! | the states of the steps of a run, and how they end | `state` |
 //! | the state of a run: which calls come next, and what follows from their results | `interpret` |
 //! | values that an engine stores elsewhere, in place of which the interpreter has handles | `stored` |
 //! | calls that were made, as a plan | `record` |
@@ -58,11 +58,11 @@ pub use condition::{Condition, ConditionSchema};
 pub use document::{OnError, Plan, PlanLimits, Step, StepRetry};
 pub use error::{PlanError, PlanErrorKind};
 pub use graph::{Edge, EdgeKind, Graph};
-pub use interpret::{Interpreter, PlannedCall, StepError, StepResult};
+pub use interpret::{Interpreter, PlannedCall};
 pub use record::{
     RecordNote, RecordNoteKind, RecordedCall, RecordedHandle, RecordedResult, Recording, record,
 };
-pub use state::{StepState, StepStatus};
+pub use state::{StepError, StepResult, StepState, StepStatus};
 pub use template::{Reference, ReferenceForm, Source, Template};
 pub use tools::{PlanTool, PlanTools, Resource, ResourceUse};
 pub use view::{View, ViewEdge, ViewNode, ViewParameter, ViewType, import_view};

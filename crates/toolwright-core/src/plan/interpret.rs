@@ -6,15 +6,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::Arc;
 
+use super::condition::Condition;
 use super::document::{OnError, Plan, Step};
 use super::graph::{Edge, EdgeKind, Graph};
-use super::stored::{lookup, lookup_stored, stored_items};
+use super::state::{StepError, StepResult};
+use super::stored::{drop_parts, lookup, lookup_stored, put_parts, stored_items};
 use super::template::{Reference, Source};
 use crate::json::{Json, Object, key};
-use crate::object;
 
 /// A call that is to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,57 +27,6 @@ pub struct PlannedCall {
     pub arguments: Object,
     /// JSON Pointers into the arguments, to values that the plan passes by handle
     pub as_handle: Vec<String>,
-}
-
-/// Why a call or a step failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepError {
-    /// The kind of error in one word
-    pub kind: String,
-    /// The message
-    pub message: String,
-}
-
-impl StepError {
-    /// Creates an error.
-    pub fn new(kind: impl Into<String>, message: impl Into<String>) -> StepError {
-        StepError { kind: kind.into(), message: message.into() }
-    }
-
-    /// Returns the JSON form: `{kind, message}`.
-    pub fn to_json(&self) -> Object {
-        object! {"kind": self.kind.as_str(), "message": self.message.as_str()}
-    }
-}
-
-impl fmt::Display for StepError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)
-    }
-}
-
-/// How a step ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StepResult {
-    /// It has an output
-    Succeeded(Arc<Json>),
-    /// It did not run, or its failure counts as that (`"on_error": "skip"`)
-    Skipped {
-        /// The reason
-        reason: String,
-    },
-    /// It failed
-    Failed {
-        /// The error
-        error: StepError,
-        /// Whether the run continues (`"on_error": "continue"`)
-        continued: bool,
-    },
-    /// It did not run, because a step that it depends on failed
-    Blocked {
-        /// The position of the step that failed
-        by: usize,
-    },
 }
 
 /// How the item of a step's `each` ended.
@@ -321,11 +270,15 @@ impl Interpreter {
             return Some(StepResult::Blocked { by });
         }
         if let Some(when) = own.when.as_ref().filter(|_| !own.filters_items()) {
-            let Ok(holds) =
-                when.holds(&mut |reference| Ok::<_, Infallible>(self.or_null(reference, None)));
-            if !holds {
-                let reason = "its condition does not hold".to_owned();
-                return Some(StepResult::Skipped { reason });
+            match self.holds(when, None) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let reason = "its condition does not hold".to_owned();
+                    return Some(StepResult::Skipped { reason });
+                }
+                Err(message) => {
+                    return Some(failed(own.on_error, StepError::new("missing_value", message)));
+                }
             }
         }
         let items = match &own.each {
@@ -382,17 +335,17 @@ impl Interpreter {
     ) -> Result<Option<(Object, Vec<String>)>, Absent> {
         let scope = item.map(|item| (item, at));
         if let (Some(when), Some(_)) = (step.when.as_ref().filter(|_| step.filters_items()), scope)
+            && !self.holds(when, scope).map_err(Absent::Missing)?
         {
-            let Ok(holds) =
-                when.holds(&mut |reference| Ok::<_, Infallible>(self.or_null(reference, scope)));
-            if !holds {
-                return Ok(None);
-            }
+            return Ok(None);
         }
         let mut arguments = Object::with_capacity(step.args.len());
         let mut as_handle = Vec::new();
         for (name, template) in &step.args {
-            let value = template.fill(&mut |reference| self.value(reference, scope))?;
+            let mut value = template.fill(&mut |reference| self.value(reference, scope))?;
+            if self.has_handles {
+                drop_parts(&mut value);
+            }
             let handles = template.handles();
             let name_path = crate::json::pointer::Path::ROOT.key(name).pointer();
             as_handle.extend(handles.into_iter().map(|path| format!("{name_path}{path}")));
@@ -430,6 +383,20 @@ impl Interpreter {
         } else {
             lookup(value, &reference.pointer)
         }
+    }
+
+    /// Whether a condition holds. The error says that the engine does not know a value that it reads.
+    fn holds(&self, when: &Condition, item: Option<(&Json, usize)>) -> Result<bool, String> {
+        when.holds(&mut |reference| {
+            let mut value = self.or_null(reference, item);
+            if self.has_handles && !put_parts(&mut value) {
+                return Err(format!(
+                    "the condition reads '{reference}', which is stored behind a handle, and the run does not know it: \
+                     start the run again"
+                ));
+            }
+            Ok(value)
+        })
     }
 
     /// Returns the value of a reference; null if it has no value.

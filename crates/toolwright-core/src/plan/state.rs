@@ -1,4 +1,7 @@
-//! The states of steps in a run.
+//! The states of steps in a run, and how they end.
+
+use std::fmt;
+use std::sync::Arc;
 
 use crate::json::{Json, Object};
 use crate::object;
@@ -117,4 +120,55 @@ impl StepStatus {
             items: items.and_then(|items| Some((count(items, "done")?, count(items, "total")?))),
         })
     }
+}
+
+/// Why a call or a step failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepError {
+    /// The kind of error in one word
+    pub kind: String,
+    /// The message
+    pub message: String,
+}
+
+impl StepError {
+    /// Creates an error.
+    pub fn new(kind: impl Into<String>, message: impl Into<String>) -> StepError {
+        StepError { kind: kind.into(), message: message.into() }
+    }
+
+    /// Returns the JSON form: `{kind, message}`.
+    pub fn to_json(&self) -> Object {
+        object! {"kind": self.kind.as_str(), "message": self.message.as_str()}
+    }
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepResult {
+    /// It has an output
+    Succeeded(Arc<Json>),
+    /// It did not run, or its failure counts as that (`"on_error": "skip"`)
+    Skipped {
+        /// The reason
+        reason: String,
+    },
+    /// It failed
+    Failed {
+        /// The error
+        error: StepError,
+        /// Whether the run continues (`"on_error": "continue"`)
+        continued: bool,
+    },
+    /// It did not run, because a step that it depends on failed
+    Blocked {
+        /// The position of the step that failed
+        by: usize,
+    },
 }

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | `$handle` | the handle of the stored value |
 //! | `pointer` | JSON Pointer to the part that is meant |
-//! | `parts` | the parts that conditions read and `each` takes its items from, by JSON Pointer |
-//! | `absent` | JSON Pointers of such parts that the value does not have |
-//! | `items` | number of items, if it is an array for `each` |
+//! | `parts` | the parts that conditions read, by JSON Pointer |
+//! | `arrays` | the arrays that `each` takes its items from, by JSON Pointer: an object like this one for each item, or `{"items": count}` if no condition reads them |
+//! | `absent` | JSON Pointers of parts and arrays that the value does not have |
 //! | `default` | the value if there is nothing at the pointer |
 //!
 //! An argument is looked up in the stored value when the call is made. What the interpreter itself must know, because a
-//! condition or the number of items depends on it, is in `parts`: the plan says which parts these are ([`Needs`]).
+//! condition or the number of items depends on it, is in `parts` and `arrays`: the plan says what that is ([`Needs`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,9 +49,13 @@ impl Needs {
                     needs.reads.insert(pointer);
                 } else if path == "/each" {
                     needs.arrays.entry(pointer).or_default().extend(item_reads.clone());
-                } else if path.starts_with("/each") {
-                    // The value is an item.
-                    needs.reads.extend(item_reads.iter().map(|read| format!("{pointer}{read}")));
+                } else if let Some(path) = path.strip_prefix("/each/") {
+                    // The value is an item, or a part of one.
+                    let place = path.find('/').map_or("", |at| &path[at..]);
+                    needs.reads.extend(item_reads.iter().filter_map(|read| {
+                        let read = below(read, place).or(below(place, read).map(|_| ""))?;
+                        Some(format!("{pointer}{read}"))
+                    }));
                 }
             }
         }
@@ -62,14 +66,15 @@ impl Needs {
 
     /// Returns what is needed of each item of an array.
     fn of_items(self) -> Needs {
-        let below = |pointer: &str| {
+        let in_item = |pointer: &str| {
             let rest = pointer.strip_prefix('/')?;
             Some(rest.find('/').map_or("", |at| &rest[at..]).to_owned())
         };
         let mut needs = Needs::default();
-        needs.reads.extend(self.reads.iter().filter_map(|pointer| below(pointer)));
+        // Who reads the array reads all of each item.
+        needs.reads.extend(self.reads.iter().map(|pointer| in_item(pointer).unwrap_or_default()));
         for (pointer, item_reads) in self.arrays {
-            match below(&pointer) {
+            match in_item(&pointer) {
                 Some(pointer) => needs.arrays.entry(pointer).or_default().extend(item_reads),
                 None => needs.reads.extend(item_reads),
             }
@@ -107,12 +112,10 @@ impl Needs {
         let mut out = object! {"$handle": handle};
         add_parts(&mut out, value, &self.reads);
         for (pointer, item_reads) in &self.arrays {
-            let part = match lookup(value, pointer) {
-                None => None,
-                Some(Json::Array(items)) if item_reads.is_empty() => Some(
-                    object! {"$handle": handle, "pointer": pointer.as_str(), "items": items.len()}
-                        .into(),
-                ),
+            let array = match lookup(value, pointer) {
+                Some(Json::Array(items)) if item_reads.is_empty() => {
+                    Some(object! {"items": items.len()}.into())
+                }
                 Some(Json::Array(items)) => {
                     let item = |(at, value): (usize, &Json)| {
                         let pointer = format!("{pointer}/{at}");
@@ -122,9 +125,11 @@ impl Needs {
                     };
                     Some(Json::Array(items.iter().enumerate().map(item).collect()))
                 }
-                Some(other) => Some(other),
+                // Its members are of no use to `each`.
+                Some(Json::Object(_)) => Some(Object::new().into()),
+                other => other,
             };
-            add_part(&mut out, pointer, part);
+            add(&mut out, "arrays", pointer, array);
         }
         out.into()
     }
@@ -132,23 +137,29 @@ impl Needs {
 
 fn add_parts(out: &mut Object, value: &Json, pointers: &BTreeSet<String>) {
     for pointer in pointers {
-        add_part(out, pointer, lookup(value, pointer));
+        add(out, "parts", pointer, lookup(value, pointer));
     }
 }
 
-fn add_part(out: &mut Object, pointer: &str, part: Option<Json>) {
-    let (name, empty) = match part {
-        Some(_) => ("parts", Json::Object(Object::new())),
+/// Adds what is at a pointer to `parts` or `arrays`, or the pointer to `absent`.
+fn add(out: &mut Object, name: &str, pointer: &str, found: Option<Json>) {
+    let (name, empty) = match found {
+        Some(_) => (name, Json::Object(Object::new())),
         None => ("absent", Json::Array(Vec::new())),
     };
     if !out.contains_key(name) {
-        out.insert(name, empty);
+        out.insert(key(name), empty);
     }
-    match (out.get_mut(name), part) {
-        (Some(Json::Object(parts)), Some(part)) => parts.insert(key(pointer), part),
+    match (out.get_mut(name), found) {
+        (Some(Json::Object(known)), Some(found)) => known.insert(key(pointer), found),
         (Some(Json::Array(absent)), None) => absent.push(pointer.into()),
         _ => {}
     }
+}
+
+/// Returns the rest of a pointer to something at or below another one.
+fn below<'p>(pointer: &'p str, above: &str) -> Option<&'p str> {
+    pointer.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether a value, or a part of it, is that of a handle.
@@ -207,7 +218,7 @@ pub(super) fn lookup(value: &Json, pointer: &str) -> Option<Json> {
     }
 }
 
-/// Looks up a part of a value in which handles may stand for values.
+/// Looks up a part of a value in which handles may stand for values. What stands for the part has what is known of it.
 pub(super) fn lookup_stored(value: &Json, reference: &Reference) -> Option<Json> {
     let pointer = reference.pointer.as_str();
     // The handle may be above the part.
@@ -218,28 +229,65 @@ pub(super) fn lookup_stored(value: &Json, reference: &Reference) -> Option<Json>
             continue;
         }
         let rest = &pointer[end..];
-        if let Some(part) = members.get("parts").and_then(|parts| parts.get(rest)) {
-            return Some(part.clone());
-        }
-        let absent = members.get("absent").and_then(Json::as_array).unwrap_or_default();
-        if absent.iter().any(|own| own.as_str() == Some(rest)) {
-            return None;
-        }
         let mut out = object! {"$handle": text(members, HANDLE)};
         out.insert("pointer", format!("{}{rest}", text(members, "pointer")));
+        for name in ["parts", "arrays"] {
+            let known =
+                members.get(name).and_then(Json::as_object).into_iter().flat_map(Object::iter);
+            for (pointer, found) in known {
+                if let Some(pointer) = below(pointer, rest) {
+                    add(&mut out, name, pointer, Some(found.clone()));
+                }
+            }
+        }
+        let absent = members.get("absent").and_then(Json::as_array).unwrap_or_default();
+        for pointer in absent.iter().filter_map(|own| below(own.as_str()?, rest)) {
+            if pointer.is_empty() {
+                return None;
+            }
+            add(&mut out, "absent", pointer, None);
+        }
         out.insert_some("default", reference.default.clone());
         return Some(out.into());
     }
     lookup(value, pointer)
 }
 
+/// Puts the parts that conditions read in the places of their handles. Returns whether all of them are known.
+pub(super) fn put_parts(value: &mut Json) -> bool {
+    match value {
+        Json::Array(items) => items.iter_mut().all(put_parts),
+        Json::Object(members) if members.contains_key(HANDLE) => {
+            let part = members.get("parts").and_then(|parts| parts.get("")).cloned();
+            part.map(|part| *value = part).is_some()
+        }
+        Json::Object(members) => members.iter_mut().all(|(_, value)| put_parts(value)),
+        _ => true,
+    }
+}
+
+/// Leaves out what only conditions and `each` need of stored values.
+pub(super) fn drop_parts(value: &mut Json) {
+    match value {
+        Json::Array(items) => items.iter_mut().for_each(drop_parts),
+        Json::Object(members) if members.contains_key(HANDLE) => {
+            for name in ["parts", "arrays", "absent"] {
+                members.remove(name);
+            }
+        }
+        Json::Object(members) => members.iter_mut().for_each(|(_, value)| drop_parts(value)),
+        _ => {}
+    }
+}
+
 /// Returns the items of an array behind a handle; the value itself if it is anything else.
 pub(super) fn stored_items(value: Json) -> Json {
     let Json::Object(members) = &value else { return value };
-    let Some(count) = members.get("items").and_then(Json::as_u64) else { return value };
     if !members.contains_key(HANDLE) {
         return value;
     }
+    let Some(array) = members.get("arrays").and_then(|arrays| arrays.get("")) else { return value };
+    let Some(count) = array.get("items").and_then(Json::as_u64) else { return array.clone() };
     let (handle, pointer) = (text(members, HANDLE), text(members, "pointer"));
     let item = |at: u64| object! {"$handle": handle, "pointer": format!("{pointer}/{at}")}.into();
     Json::Array((0..count).map(item).collect())
@@ -260,15 +308,19 @@ mod tests {
         Json::parse(text).unwrap()
     }
 
+    fn start(plan: &str) -> Interpreter {
+        let plan = Arc::new(Plan::parse(&json(plan)).unwrap());
+        let graph = Arc::new(Graph::new(&plan, &PlanTools::default()));
+        Interpreter::with_handles(plan, graph, Arc::new(Json::Null))
+    }
+
     /// Runs a plan whose first step `a` returns a value that is stored. Returns the arguments of the calls after it, with
     /// stored values in their places.
     fn calls_after(steps: &str, output: &Json) -> Vec<Json> {
-        let plan = format!(r#"{{"plan": "1", "steps": {{"a": {{"tool": "t"}}, {steps}}}}}"#);
-        let plan = Arc::new(Plan::parse(&json(&plan)).unwrap());
-        let graph = Arc::new(Graph::new(&plan, &PlanTools::default()));
-        let mut run = Interpreter::with_handles(Arc::clone(&plan), graph, Arc::new(Json::Null));
+        let mut run =
+            start(&format!(r#"{{"plan": "1", "steps": {{"a": {{"tool": "t"}}, {steps}}}}}"#));
         assert_eq!(run.next_call().unwrap().step, 0);
-        let needs = Needs::new(&plan, &Source::Step("a".to_owned()));
+        let needs = Needs::new(run.plan(), &Source::Step("a".to_owned()));
         let needs = Needs::from_json(&needs.to_json().into());
         run.succeed(0, None, needs.stand_in("tw:1", output));
         let values = BTreeMap::from([("tw:1".to_owned(), output.clone())]);
@@ -314,6 +366,82 @@ mod tests {
         assert_eq!(calls_after(absent, &output).len(), 1);
         let not_array = r#""b": {"tool": "t", "each": {"$from": "a/more"}}"#;
         assert_eq!(calls_after(not_array, &output), Vec::<Json>::new());
+    }
+
+    #[test]
+    fn conditions_read_a_stored_value_within_an_item() {
+        let output = json(r#"{"ok": true, "n": 1, "x": {"ok": false}}"#);
+        let step = |each: &str, when: &str| {
+            let item = r#"{"x": {"$from": "item"}}"#;
+            format!(r#""b": {{"tool": "t", "each": {each}, "when": {when}, "args": {item}}}"#)
+        };
+        let (a, read) = (r#"[{"$from": "a"}]"#, r#"{"$from": "item/ok"}"#);
+        let whole = Json::from(object! {"x": output.clone()});
+        assert_eq!(calls_after(&step(a, read), &output), [whole]);
+        let row = [Json::from(object! {"x": object! {"row": output.clone()}})];
+        let (each, read) = (r#"[{"row": {"$from": "a"}}]"#, r#"{"$from": "item/row/ok"}"#);
+        assert_eq!(calls_after(&step(each, read), &output), row);
+        let above = r#"{"value": {"$from": "item"}, "is": {"properties": {"row": {"required": ["n"]}}, "required": ["row"]}}"#;
+        assert_eq!(calls_after(&step(each, above), &output), row);
+        let (below, read) = (r#"[{"$from": "a/x"}, {"$from": "a"}]"#, r#"{"$from": "item/ok"}"#);
+        assert_eq!(calls_after(&step(below, read), &output).len(), 1);
+    }
+
+    #[test]
+    fn conditions_read_all_of_a_stored_value() {
+        let required = |from: &str, name: &str| {
+            let is = format!(r#"{{"contains": {{"required": ["{name}"]}}}}"#);
+            format!(
+                r#""b": {{"tool": "t", "when": {{"value": {{"$from": "{from}"}}, "is": {is}}}, "each": {{"$from": "{from}"}}, "args": {{"x": {{"$from": "item/n"}}}}}}"#
+            )
+        };
+        let output = json(r#"{"rows": [{"n": 1}, {"n": 2, "error": "e"}]}"#);
+        let both = [json(r#"{"x": 1}"#), json(r#"{"x": 2}"#)];
+        assert_eq!(calls_after(&required("a/rows", "error"), &output), both);
+        assert_eq!(calls_after(&required("a/rows", "none"), &output), Vec::<Json>::new());
+    }
+
+    #[test]
+    fn conditions_read_the_stored_outputs_of_items() {
+        let count = |name: &str| {
+            let plan = format!(
+                r#"{{"plan": "1", "steps": {{
+                    "a": {{"tool": "t", "each": [1, 2]}},
+                    "b": {{"tool": "t", "when": {{"value": {{"$from": "a"}}, "is": {{"contains": {{"required": ["{name}"]}}}}}}}}}}}}"#
+            );
+            let mut run = start(&plan);
+            let needs = Needs::new(run.plan(), &Source::Step("a".to_owned()));
+            for (at, output) in [r#"{"n": 1}"#, r#"{"error": "e"}"#].into_iter().enumerate() {
+                assert_eq!(run.next_call().unwrap().item, Some(at));
+                run.succeed(0, Some(at), needs.stand_in(&format!("tw:{at}"), &json(output)));
+            }
+            std::iter::from_fn(|| run.next_call()).count()
+        };
+        assert_eq!((count("error"), count("none")), (1, 0));
+    }
+
+    #[test]
+    fn a_condition_fails_its_step_if_what_it_reads_is_not_known() {
+        let mut run = start(
+            r#"{"plan": "1", "steps": {"a": {"tool": "t"}, "b": {"tool": "t", "when": {"$from": "a/ok"}}}}"#,
+        );
+        run.next_call().unwrap();
+        run.succeed(0, None, Needs::default().stand_in("tw:1", &json(r#"{"ok": true}"#)));
+        assert_eq!(run.next_call(), None);
+        assert!(run.has_failed());
+    }
+
+    #[test]
+    fn calls_have_handles_without_the_parts_that_conditions_read() {
+        let mut run = start(
+            r#"{"plan": "1", "steps": {"a": {"tool": "t"}, "b": {"tool": "t", "when": {"value": {"$from": "a/x"}, "is": true}, "args": {"x": {"$from": "a/x"}, "y": {"$from": "a"}}}}}"#,
+        );
+        run.next_call().unwrap();
+        let needs = Needs::new(run.plan(), &Source::Step("a".to_owned()));
+        run.succeed(0, None, needs.stand_in("tw:1", &json(r#"{"x": {"$handle": "tw:2"}}"#)));
+        let arguments = Json::Object(run.next_call().unwrap().arguments);
+        let expected = r#"{"x": {"$handle": "tw:1", "pointer": "/x"}, "y": {"$handle": "tw:1", "pointer": ""}}"#;
+        assert_eq!(arguments, json(expected));
     }
 
     #[test]
