@@ -204,5 +204,9 @@ pub fn elements<T>(
     path: &Path<'_>,
     mut decode: impl FnMut(Json, Path<'_>) -> Result<T, DecodeError>,
 ) -> Result<Vec<T>, DecodeError> {
-    items.into_iter().enumerate().map(|(index, item)| decode(item, path.index(index))).collect()
+    let mut decoded = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        decoded.push(decode(item, path.index(index))?);
+    }
+    Ok(decoded)
 }

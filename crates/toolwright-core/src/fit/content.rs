@@ -33,12 +33,8 @@ pub(super) fn pass(work: &mut Work<'_>) {
 }
 
 fn message(work: &mut Work<'_>, message: &mut Message) {
-    let parts = std::mem::take(&mut message.parts);
-    for mut part in parts {
-        if one(work, &mut part, message.role) {
-            message.parts.push(part);
-        }
-    }
+    let speaker = message.role;
+    message.parts.retain_mut(|part| one(work, part, speaker));
 }
 
 /// Marks outcomes of free-text calls, for dialects that distinguish them.

@@ -93,6 +93,9 @@ enum Given {
 /// outcome; returns the new ids with the original ones.
 fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
     let mut twins = Vec::new();
+    if is_paired(work) {
+        return twins;
+    }
     let mut taken: BTreeSet<Cow<'_, str>> = BTreeSet::new();
     let rule = work.profile.ids;
     let needs_name = work.profile.outcome.name;
@@ -162,6 +165,21 @@ fn pair(work: &mut Work<'_>) -> Vec<(String, String)> {
     }
     give(work, given);
     twins
+}
+
+/// Whether every call has an id of its own and every outcome has an id, and nobody compares names: the
+/// usual case.
+fn is_paired(work: &Work<'_>) -> bool {
+    let parts = || work.request.messages.iter().flat_map(|message| &message.parts);
+    let has_id_alone = |outcome: &Outcome| outcome.call_id.is_some() && outcome.name.is_none();
+    if work.profile.outcome.name || !parts().filter_map(Part::as_outcome).all(has_id_alone) {
+        return false;
+    }
+    let ids = parts().filter_map(Part::as_call).map(|call| call.id.as_deref());
+    ids.collect::<Option<Vec<&str>>>().is_some_and(|mut ids| {
+        ids.sort_unstable();
+        ids.windows(2).all(|pair| pair[0] != pair[1])
+    })
 }
 
 /// Assigns ids and names to parts, counted over all messages.

@@ -76,13 +76,8 @@ fn one(
     }
     let words = outcome.content.iter().any(|part| !matches!(part.body, Body::Media(_)));
     let is_error = outcome.is_error();
-    let pieces = std::mem::take(&mut outcome.content);
     let mut media = Vec::new();
-    for mut piece in pieces {
-        if content(work, &mut piece, words, is_error, &mut media) {
-            outcome.content.push(piece);
-        }
-    }
+    outcome.content.retain_mut(|piece| content(work, piece, words, is_error, &mut media));
     for part in media {
         if let Body::Media(own) = &part.body {
             moved.push(Part::text(announcement(own.kind, outcome, names)));

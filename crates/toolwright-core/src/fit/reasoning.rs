@@ -10,8 +10,7 @@ use crate::reasoning_cache;
 pub(super) fn pass(work: &mut Work<'_>) {
     let mut messages = std::mem::take(&mut work.request.messages);
     for message in &mut messages {
-        let parts = std::mem::take(&mut message.parts);
-        message.parts = parts.into_iter().filter_map(|part| one(work, part)).collect();
+        message.parts.retain_mut(|part| one(work, part));
         if message.role == Role::Assistant {
             stand_in(work, message);
         }
@@ -21,8 +20,8 @@ pub(super) fn pass(work: &mut Work<'_>) {
     open_loop(work);
 }
 
-/// Keeps, changes or drops a part, depending on its signature and reasoning.
-fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
+/// Fits a part by its signature and reasoning; returns whether it stays.
+fn one(work: &mut Work<'_>, part: &mut Part) -> bool {
     let rule = work.profile.reasoning;
     let dialect = work.profile.dialect;
     let signed = part.signature.as_ref().is_some_and(|own| own.dialect.shares_signatures(dialect));
@@ -32,7 +31,7 @@ fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
             let site = Site::field(&part.origin, "signature");
             work.lose(Severity::Minor, site, "signature dropped", "only its maker can read it");
         }
-        return Some(part);
+        return true;
     };
     let native = (signed && rule.signature) || is_known(part.extra.for_dialect(dialect));
     let reason = if !rule.replay {
@@ -48,7 +47,7 @@ fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
     };
     if let Some(why) = reason {
         work.lose(Severity::Minor, Site::of(&part.origin), "thinking dropped", why);
-        return None;
+        return false;
     }
     if !rule.sections && is_sectioned(reasoning) {
         *reasoning = Reasoning::text(reasoning.joined());
@@ -65,7 +64,7 @@ fn one(work: &mut Work<'_>, mut part: Part) -> Option<Part> {
         let why = "only its maker can read the signature";
         work.lose(Severity::Minor, Site::of(&part.origin), "thinking goes along unsigned", why);
     }
-    Some(part)
+    true
 }
 
 /// Whether the vendor stores the thinking, so that a field such as its id refers to it.

@@ -152,22 +152,20 @@ fn escaped(text: &str, mut at: usize, out: &mut String) {
 
 fn escape(byte: u8, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
-    let short = match byte {
-        b'"' | b'\\' => byte,
-        b'\n' => b'n',
-        b'\r' => b'r',
-        b'\t' => b't',
-        0x08 => b'b',
-        0x0c => b'f',
+    match byte {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        b'\n' => out.push_str("\\n"),
+        b'\r' => out.push_str("\\r"),
+        b'\t' => out.push_str("\\t"),
+        0x08 => out.push_str("\\b"),
+        0x0c => out.push_str("\\f"),
         _ => {
             out.push_str("\\u00");
             out.push(char::from(HEX[usize::from(byte >> 4)]));
             out.push(char::from(HEX[usize::from(byte & 15)]));
-            return;
         }
-    };
-    out.push('\\');
-    out.push(char::from(short));
+    }
 }
 
 impl fmt::Display for Json {

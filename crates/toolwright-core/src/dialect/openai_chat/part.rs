@@ -80,10 +80,11 @@ pub(super) fn decode_turn(
     }
     let mut calls = fields.array("tool_calls")?;
     calls.retain(|call| !call.get("function").is_some_and(is_zero_call));
-    said.extend(elements(calls, &path.key("tool_calls"), |call, path| {
-        decode_call(call, path, quirks)
-    })?);
-    parts.extend(decode_content(fields, &quirks.nothing(&said), quirks)?);
+    let path = path.key("tool_calls");
+    said.append(&mut elements(calls, &path, |call, path| decode_call(call, path, quirks))?);
+    let content = decode_content(fields, &quirks.nothing(&said), quirks)?;
+    parts.reserve_exact(content.len() + said.len());
+    parts.extend(content);
     parts.append(&mut said);
     Ok(parts)
 }
