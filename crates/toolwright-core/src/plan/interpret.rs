@@ -401,7 +401,9 @@ impl Interpreter {
 
     /// Returns the value of a reference; null if it has no value.
     fn or_null(&self, reference: &Reference, item: Option<(&Json, usize)>) -> Json {
-        self.value(reference, item).unwrap_or_default()
+        // A value behind a handle may lack the part.
+        let default = reference.default.clone().or(Some(Json::Null));
+        self.value(&Reference { default, ..reference.clone() }, item).unwrap_or_default()
     }
 
     fn record(&mut self, step: usize, at: usize, result: ItemResult) {

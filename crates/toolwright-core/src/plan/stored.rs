@@ -445,6 +445,19 @@ mod tests {
     }
 
     #[test]
+    fn an_output_that_a_stored_value_does_not_have_is_null() {
+        let mut run = start(
+            r#"{"plan": "1", "steps": {"a": {"tool": "t"}}, "outputs": {"x": [{"$from": "a/none"}], "n": {"$from": "a/n"}}}"#,
+        );
+        run.next_call().unwrap();
+        let output = json(r#"{"n": 1}"#);
+        run.succeed(0, None, Needs::default().stand_in("tw:1", &output));
+        let mut outputs = Json::Object(run.outputs());
+        put_values(&mut outputs, &BTreeMap::from([("tw:1".to_owned(), output)])).unwrap();
+        assert_eq!(outputs, json(r#"{"x": [null], "n": 1}"#));
+    }
+
+    #[test]
     fn what_a_plan_needs_of_each_item_is_below_the_array() {
         let plan = json(
             r#"{"plan": "1", "steps": {

@@ -24,7 +24,7 @@ pub struct RunReport {
     pub steps: Vec<StepReport>,
     /// The calls that wait for a person
     pub questions: Vec<StepQuestion>,
-    /// Why the run as a whole failed, if no step did
+    /// Why the run as a whole failed, if no step did; or why the outputs of a run that succeeded cannot be read
     pub error: Option<StepError>,
 }
 

@@ -15,7 +15,9 @@ use tokio::sync::OnceCell;
 use toolwright_core::document::DocumentError;
 use toolwright_core::json::Object;
 use toolwright_core::plan::stored::{Needs, has_handles};
-use toolwright_core::plan::{MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Source};
+use toolwright_core::plan::{
+    MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Source, StepError,
+};
 use toolwright_core::{Json, object};
 
 use super::TemporalError;
@@ -243,7 +245,7 @@ impl TemporalEngine {
         // The run does not need to be watched in order to go on.
         if first.state.record.status.is_final() {
             watch.look(&first);
-            return self.report_of(first).await;
+            return with_outputs(self.report_of(first).await);
         }
         let mut known = first.state;
         let mut lost: Option<Instant> = None;
@@ -270,7 +272,7 @@ impl TemporalEngine {
                     lost = None;
                     watch.look(&loaded);
                     if loaded.state.record.status != RunStatus::Running {
-                        return self.report_of(loaded).await;
+                        return with_outputs(self.report_of(loaded).await);
                     }
                     known = loaded.state;
                 }
@@ -282,8 +284,9 @@ impl TemporalEngine {
         }
     }
 
-    /// Returns the report of a run, with stored values in their places.
-    async fn report_of(&self, loaded: Loaded) -> Result<RunReport, PlanRunError> {
+    /// Returns the report of a run, with stored values in their places. What cannot be read is left out; the error says so
+    /// if it is an output of a run that succeeded.
+    async fn report_of(&self, loaded: Loaded) -> RunReport {
         let Loaded { state, running } = loaded;
         let mut replay = state.replay();
         replay.prepare_report(true);
@@ -299,18 +302,32 @@ impl TemporalEngine {
         };
         let mut report = RunReport::new(state.record, &replay, state.error);
         for (name, value) in report.outputs.iter_mut() {
-            let read = self.values.get(&owner, value).await;
-            read.map_err(|error| PlanRunError::Engine(format!("the output '{name}': {error}")))?;
-        }
-        for step in &mut report.steps {
-            for value in step.input.iter_mut().chain(&mut step.output) {
-                let read = self.values.get(&owner, value).await;
-                read.map_err(|error| {
-                    PlanRunError::Engine(format!("the step '{}': {error}", step.id))
-                })?;
+            let Err(error) = self.values.get(&owner, value).await else { continue };
+            *value = Json::Null;
+            if report.run.status == RunStatus::Succeeded {
+                let message = format!("the output '{name}' cannot be read: {error}");
+                report.error.get_or_insert(StepError { message, ..error });
             }
         }
-        Ok(report)
+        for step in &mut report.steps {
+            for place in [&mut step.input, &mut step.output] {
+                let Some(value) = place else { continue };
+                if self.values.get(&owner, value).await.is_err() {
+                    *place = None;
+                }
+            }
+        }
+        report
+    }
+}
+
+/// Refuses the report of a run that succeeded if its outputs cannot be read.
+fn with_outputs(report: RunReport) -> Result<RunReport, PlanRunError> {
+    match report.error {
+        Some(error) if report.run.status == RunStatus::Succeeded => {
+            Err(PlanRunError::Engine(error.message))
+        }
+        _ => Ok(report),
     }
 }
 
@@ -386,7 +403,7 @@ impl Engine for TemporalEngine {
     }
 
     fn report<'a>(&'a self, run: &'a str) -> EngineFuture<'a, RunReport> {
-        Box::pin(async move { self.report_of(self.load(run).await?).await })
+        Box::pin(async move { Ok(self.report_of(self.load(run).await?).await) })
     }
 }
 

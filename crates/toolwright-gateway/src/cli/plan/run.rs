@@ -332,7 +332,11 @@ impl Show {
             .map_err(exit::io("stdout"))?;
         let mut stdout = io::stdout().lock();
         terminal::table(&mut stdout, ["STEP", "TOOL", "STATE", "TIME", "WHY"], &rows)
-            .map_err(exit::io("stdout"))
+            .map_err(exit::io("stdout"))?;
+        match &report.error {
+            Some(error) => terminal::write(&error.message).map_err(exit::io("stdout")),
+            None => Ok(()),
+        }
     }
 }
 

@@ -9,10 +9,13 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::runtime::Builder;
+use toolwright::handle::{HandleStore, MemoryHandles};
 use toolwright::plan::journal::Question;
 use toolwright::plan::{Engine, NewRun, Plan, PlanRunError, RunReport, RunStatus, StepAnswer};
 use toolwright::temporal::{Address, TemporalEngine, TemporalWorker};
-use toolwright_core::Json;
+use toolwright::{Effect, Handler, Output, Tool, Toolbox};
+use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
 
 use super::generate::{self, Random};
 use super::random::compare;
@@ -123,6 +126,51 @@ fn random_plans_on_temporal_end_like_the_sequential_reference() {
     assert!(cancelled > 0 && asked > 0, "{cancelled} cancelled, {asked} approvals");
     let most = counts.0.lock().unwrap().values().max().copied();
     assert!(most <= Some(3), "a call started {most:?} times, and plans have at most two retries");
+}
+
+#[test]
+fn a_run_is_reported_without_what_its_stored_values_lack() {
+    let server = Server::start();
+    let address = Address::new(server.address.as_str());
+    let store: Arc<dyn HandleStore> = Arc::new(MemoryHandles::default());
+    let grow = Handler::new(Tool::function("grow", super::open_schema()), |_, _: Object| async {
+        Ok(Output::json(object! {"n": 1, "text": "x".repeat(200_000)}))
+    });
+    let toolbox = Toolbox::new([grow.with_effect(Effect::None)]).unwrap();
+    let worker =
+        TemporalWorker::new(address.clone(), "grow", toolbox).with_handles(Arc::clone(&store));
+    let engine = TemporalEngine::new(address.clone(), ["grow"]).with_handles(store);
+    // Its store has none of the values, as if they had expired.
+    let late = TemporalEngine::new(address, ["grow"]).with_handles(Arc::<MemoryHandles>::default());
+    let plan = super::plan(
+        r#"{"plan": "1", "steps": {
+            "a": {"tool": "grow"},
+            "b": {"tool": "grow", "args": {"x": {"$from": "a/none"}}, "on_error": "continue"}},
+            "outputs": {"n": {"$from": "a/n"}, "none": {"$from": "a/none"}}}"#,
+    );
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (done, stopped) = tokio::sync::oneshot::channel::<()>();
+        let runs = async {
+            let run = engine.start(NewRun::new(plan, Json::Object(Object::new()))).await.unwrap();
+            let report = engine.drive(&run, None).await.unwrap();
+            assert_eq!(Json::Object(report.outputs), super::json(r#"{"n": 1, "none": null}"#));
+            assert_eq!((report.run.status, report.error), (RunStatus::Succeeded, None));
+            let [a, b] = &report.steps[..] else { panic!("two steps") };
+            assert_eq!(a.output.as_ref().and_then(|output| output.get("n")), Some(&1.into()));
+            assert_eq!((b.error_kind.as_deref(), &b.input), (Some("missing_value"), &None));
+
+            let report = late.report(&run).await.unwrap();
+            assert_eq!((report.run.status, &report.steps[0].output), (RunStatus::Succeeded, &None));
+            assert_eq!(report.error.unwrap().kind, "not_readable");
+            let error = late.drive(&run, None).await.unwrap_err().to_string();
+            assert!(error.contains("the output 'n' cannot be read"), "{error}");
+            drop(done);
+        };
+        let until = async { drop(stopped.await) };
+        let ((), worked) = tokio::join!(runs, worker.run(|| (), until));
+        worked.unwrap();
+    });
 }
 
 /// Runs a plan and compares its result with that of the reference. Every fifth plan is cancelled, if it does not end
