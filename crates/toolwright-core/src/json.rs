@@ -63,6 +63,24 @@ impl Json {
         parse::document(text)
     }
 
+    /// Parses a JSON document with another maximum depth than [`MAX_DEPTH`], such as a record that contains documents
+    /// which have it.
+    pub fn parse_deep(text: &str, max_depth: usize) -> Result<Json, JsonError> {
+        parse::deep_document(text, max_depth)
+    }
+
+    /// Whether arrays and objects are nested more than this many levels deep.
+    pub fn is_deeper_than(&self, levels: usize) -> bool {
+        let Some(inner) = levels.checked_sub(1) else {
+            return matches!(self, Json::Array(_) | Json::Object(_));
+        };
+        match self {
+            Json::Array(items) => items.iter().any(|item| item.is_deeper_than(inner)),
+            Json::Object(object) => object.iter().any(|(_, value)| value.is_deeper_than(inner)),
+            _ => false,
+        }
+    }
+
     /// Parses a JSON document from bytes that may not be UTF-8.
     pub fn parse_bytes(bytes: &[u8]) -> Result<Json, JsonError> {
         parse::document(parse::utf8(bytes)?)

@@ -8,7 +8,7 @@ use super::raw::{MIN_RAW, Raw};
 use super::tree::{Checked, Text, Tree};
 use super::{Json, scan};
 
-/// Maximum depth of nested arrays and objects.
+/// Maximum depth of nested arrays and objects in a document, unless its reader says otherwise.
 pub const MAX_DEPTH: usize = 128;
 
 /// Why a text is not a JSON document, and at which byte.
@@ -63,6 +63,14 @@ pub(super) fn raw_members(text: &str) -> Result<Json, JsonError> {
     reader.document(|reader| reader.value(0))
 }
 
+/// Parses a document that may be nested deeper than others. Nothing of it is kept as text, which is parsed again with the
+/// usual limit.
+pub(super) fn deep_document(text: &str, max_depth: usize) -> Result<Json, JsonError> {
+    let mut reader = Reader::new(text);
+    (reader.keeps_text, reader.max_depth) = (false, max_depth);
+    reader.document(|reader| reader.value(0))
+}
+
 /// Checks that a text is a document, without building a tree. Returns whether the text is known to
 /// be compact.
 pub(super) fn check(text: &str) -> Result<bool, JsonError> {
@@ -108,11 +116,19 @@ pub(super) struct Reader<'t> {
     compact: bool,
     /// Whether schemas and arguments may be kept as text
     pub(super) keeps_text: bool,
+    max_depth: usize,
 }
 
 impl<'t> Reader<'t> {
     pub(super) fn new(text: &'t str) -> Reader<'t> {
-        Reader { text, bytes: text.as_bytes(), at: 0, compact: true, keeps_text: true }
+        Reader {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            compact: true,
+            keeps_text: true,
+            max_depth: MAX_DEPTH,
+        }
     }
 
     /// Parses one value, with only white space around it.
@@ -177,7 +193,7 @@ impl<'t> Reader<'t> {
     }
 
     fn deeper(&self, depth: usize) -> Result<usize, JsonError> {
-        if depth == MAX_DEPTH { Err(self.error("nested too deep")) } else { Ok(depth + 1) }
+        if depth == self.max_depth { Err(self.error("nested too deep")) } else { Ok(depth + 1) }
     }
 
     fn array<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {

@@ -315,9 +315,14 @@ impl Asker<'_> {
     }
 
     async fn delete(&self, id: &str) -> Result<Reply, Fault> {
-        let (engine, _) = self.find(id).await?;
-        // A run that is in progress cannot be claimed.
+        let engine = self.engine().await?;
         let journal = engine.journal();
+        // Nothing else of a run is read, so that a damaged one can be removed.
+        let tenant = journal.tenant(id).await.map_err(|error| refusal(error.into()))?;
+        if *tenant != *self.client.tenant() {
+            return Err(refusal(PlanJournalError::UnknownRun(id.to_owned()).into()));
+        }
+        // A run that is in progress cannot be claimed.
         let _claim = journal.claim(id).await.map_err(|error| refusal(error.into()))?;
         journal.delete(id).await.map_err(|error| refusal(error.into()))?;
         Ok(fault::document(&object! {"run": id, "deleted": true}.into()))

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use toolwright_core::json::Object;
+use toolwright_core::json::{MAX_DEPTH, Object};
 use toolwright_core::plan::{PlannedCall, Step, StepError};
 use toolwright_core::{Arguments, Call, Json};
 
@@ -203,5 +203,12 @@ fn output(result: &CallResult, tool: &StepTool) -> Result<Json, StepError> {
     let message = "the call succeeded earlier, and its output is no longer available";
     let pieces = result.output();
     let pieces = pieces.ok_or_else(|| StepError::new("output_unavailable", message))?;
-    Ok(step_output(&pieces, tool.tool()))
+    let output = step_output(&pieces, tool.tool());
+    if output.is_deeper_than(MAX_DEPTH) {
+        let message = format!(
+            "the output is nested more than {MAX_DEPTH} levels deep; let the tool return less, or text"
+        );
+        return Err(StepError::new("limit", message));
+    }
+    Ok(output)
 }

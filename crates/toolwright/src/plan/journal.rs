@@ -305,7 +305,10 @@ pub trait PlanJournal: Send + Sync + 'static {
     /// Returns a run with its entries, in order.
     fn load<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, (RunRecord, Vec<Entry>)>;
 
-    /// Returns runs, the newest first.
+    /// Returns the tenant of a run, also if the rest of its record is damaged.
+    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>>;
+
+    /// Returns runs, the newest first, without those whose record is damaged.
     fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>>;
 
     /// Removes a run with its entries.

@@ -33,7 +33,8 @@ pub(crate) fn check_run(
     new_record(plan, Arc::new(inputs), caller, tools, None)
 }
 
-/// Creates the record of a run that starts now.
+/// Creates the record of a run that starts now. A plan that was changed after it was parsed is refused if its document could
+/// not be read again.
 pub(super) fn new_record(
     plan: Plan,
     inputs: Arc<Json>,
@@ -41,6 +42,7 @@ pub(super) fn new_record(
     tools: &PlanTools,
     parent: Option<Arc<str>>,
 ) -> Result<RunRecord, PlanRunError> {
+    Plan::parse(&plan.to_json().into()).map_err(PlanRunError::Invalid)?;
     Ok(RunRecord {
         id: random_id()?,
         caller,

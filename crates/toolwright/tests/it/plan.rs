@@ -6,6 +6,7 @@ mod make;
 mod random;
 mod record;
 mod reference;
+mod stored;
 #[cfg(feature = "temporal")]
 mod temporal;
 mod tools;

@@ -374,7 +374,6 @@ impl Delete {
             let journal = journal(&self.tools)?;
             let deleted = async {
                 let _claim = journal.claim(&self.run).await?;
-                journal.load(&self.run).await?;
                 journal.delete(&self.run).await
             };
             deleted.await.map_err(|error: PlanJournalError| Failure::failed(error.to_string()))

@@ -84,6 +84,10 @@ impl PlanJournal for MemoryPlanJournal {
         Box::pin(async move { self.with(run, |own| own.clone()) })
     }
 
+    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
+        Box::pin(async move { self.with(run, |(record, _)| record.caller.tenant.clone()) })
+    }
+
     fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
         Box::pin(async move {
             let runs = self.runs();

@@ -2,10 +2,12 @@
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use toolwright_core::Json;
 use toolwright_core::document::DocumentError;
+use toolwright_core::json::MAX_DEPTH;
 
 use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
@@ -64,6 +66,21 @@ impl SqlitePlanJournal {
         apply: impl FnMut(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, PlanJournalError> {
         Ok(self.writer.sender()?.ask(apply).await?)
+    }
+
+    async fn rows(&self, filter: RunFilter) -> Result<Vec<RunRow>, PlanJournalError> {
+        self.ask(move |change| {
+            let limit = filter.limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+            let mut rows = change.prepare_cached(&format!(
+                "{RUN_COLUMNS} WHERE (?1 IS NULL OR tenant = ?1) AND (?2 IS NULL OR status = ?2) \
+                 AND (?3 IS NULL OR (created, id) < (?3, ?4)) ORDER BY created DESC, id DESC LIMIT ?5"
+            ))?;
+            let (tenant, status) = (filter.tenant.as_deref(), filter.status.map(RunStatus::as_str));
+            let before_id = filter.before_id.as_deref().unwrap_or_default();
+            let rows = rows.query_map(params![tenant, status, filter.before_ms, before_id, limit], run_row)?;
+            rows.collect()
+        })
+        .await
     }
 
     /// The file that the claim of a run locks. The id of a run may be any text.
@@ -163,25 +180,39 @@ impl PlanJournal for SqlitePlanJournal {
                 .await?;
             let row = row.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))?;
             let entries = entries.iter().map(|entry| entry.read().map_err(|error| damaged(&error)));
-            Ok((row.read()?, entries.collect::<Result<Vec<Entry>, PlanJournalError>>()?))
+            let row = row.parse().map_err(|error| damaged(&error))?;
+            Ok((row, entries.collect::<Result<Vec<Entry>, PlanJournalError>>()?))
+        })
+    }
+
+    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
+        Box::pin(async move {
+            let id = run.to_owned();
+            let tenant = self.ask(move |change| {
+                change
+                    .prepare_cached("SELECT tenant FROM run WHERE id = ?1")?
+                    .query_row(params![id], |row| row.get(0))
+                    .optional()
+            });
+            tenant.await?.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))
         })
     }
 
     fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
-        let filter = filter.clone();
         Box::pin(async move {
-            let rows = self.ask(move |change| {
-                let limit = filter.limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
-                let mut rows = change.prepare_cached(&format!(
-                    "{RUN_COLUMNS} WHERE (?1 IS NULL OR tenant = ?1) AND (?2 IS NULL OR status = ?2) \
-                     AND (?3 IS NULL OR (created, id) < (?3, ?4)) ORDER BY created DESC, id DESC LIMIT ?5"
-                ))?;
-                let (tenant, status) = (filter.tenant.as_deref(), filter.status.map(RunStatus::as_str));
-                let before_id = filter.before_id.as_deref().unwrap_or_default();
-                let rows = rows.query_map(params![tenant, status, filter.before_ms, before_id, limit], run_row)?;
-                rows.collect::<rusqlite::Result<Vec<RunRow>>>()
-            });
-            rows.await?.iter().map(RunRow::read).collect()
+            let (mut filter, mut found) = (filter.clone(), Vec::new());
+            loop {
+                let rows = self.rows(filter.clone()).await?;
+                let known = found.len();
+                found.extend(rows.iter().filter_map(|row| row.parse().ok()));
+                // Other runs take the places of damaged ones.
+                let damaged = known + rows.len() - found.len();
+                let is_cut = damaged > 0 && filter.limit == Some(rows.len());
+                let Some(last) = rows.last().filter(|_| is_cut) else { return Ok(found) };
+                (filter.before_ms, filter.before_id) =
+                    (Some(last.created), Some(last.id.as_str().into()));
+                filter.limit = Some(damaged);
+            }
         })
     }
 
@@ -302,25 +333,26 @@ impl StoredEntry {
 
 impl EntryRow {
     fn read(&self) -> Result<Entry, DocumentError> {
-        let data = Json::parse(&self.data).map_err(|_| DocumentError::new("JSON"))?;
+        let data = document(&self.data)?;
         let event = EntryEvent::from_record(&self.kind, &data)?;
         Ok(Entry { step: self.step.clone(), item: self.item, time_ms: self.time, event })
     }
 }
 
 impl RunRow {
-    fn read(&self) -> Result<RunRecord, PlanJournalError> {
-        self.parse().map_err(|error| damaged(&error))
-    }
-
     fn parse(&self) -> Result<RunRecord, DocumentError> {
-        let record = Json::parse(&self.record).map_err(|_| DocumentError::new("JSON"))?;
+        let record = document(&self.record)?;
         let mut run = RunRecord::from_record(&self.id, &self.tenant, &record)?;
         run.status = RunStatus::parse(&self.status)
             .ok_or_else(|| DocumentError::new("a status").within("status"))?;
         (run.created_ms, run.ended_ms) = (self.created, self.ended);
         Ok(run)
     }
+}
+
+/// Reads a document that contains values, each of which may have the maximum depth.
+fn document(text: &str) -> Result<Json, DocumentError> {
+    Json::parse_deep(text, 2 * MAX_DEPTH).map_err(|_| DocumentError::new("JSON"))
 }
 
 fn damaged(error: &DocumentError) -> PlanJournalError {

@@ -360,6 +360,10 @@ impl PlanJournal for FaultyJournal {
         self.inner.load(run)
     }
 
+    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
+        self.inner.tenant(run)
+    }
+
     fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
         self.inner.list(filter)
     }
