@@ -118,6 +118,18 @@ impl HandleId {
         HandleId(number)
     }
 
+    /// Returns the id of a value that its owner and these names determine. The purpose keeps ids of different uses apart.
+    pub(crate) fn derive(purpose: &str, owner: &Owner, names: &[&str]) -> HandleId {
+        let mut hasher = blake3::Hasher::new_derive_key(purpose);
+        for text in [&*owner.tenant, &*owner.conversation].into_iter().chain(names.iter().copied())
+        {
+            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        }
+        let mut bytes = [0; 16];
+        hasher.finalize_xof().fill(&mut bytes);
+        HandleId::from_random(u128::from_le_bytes(bytes))
+    }
+
     /// Creates an id that cannot be guessed.
     fn random() -> Result<HandleId, HandleStoreError> {
         let mut random = [0; 16];

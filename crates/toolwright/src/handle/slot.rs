@@ -24,13 +24,7 @@ const ARGUMENT_MAX: usize = 500;
 
 /// Returns the id of a slot.
 fn id(owner: &Owner, slot: &str) -> HandleId {
-    let mut hasher = blake3::Hasher::new_derive_key("toolwright slot 1");
-    for text in [&*owner.tenant, &*owner.conversation, slot] {
-        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
-    }
-    let mut bytes = [0; 16];
-    hasher.finalize_xof().fill(&mut bytes);
-    HandleId::from_random(u128::from_le_bytes(bytes))
+    HandleId::derive("toolwright slot 1", owner, &[slot])
 }
 
 /// Stores the output of a tool in a slot, in place of an earlier one, and returns the stored value.

@@ -15,7 +15,7 @@ use super::output::step_output;
 use super::start::now_ms;
 use crate::call::{Approval, CallResult, CallStatus};
 use crate::error::{CallError, CallErrorKind};
-use crate::handle::{Handle, StoredValue};
+use crate::handle::{Handle, HandleId, StoredValue};
 use crate::session::{Scope, Session};
 use crate::settings::{Effect, Retry, Settings};
 use crate::toolbox::{StepTool, Toolbox};
@@ -102,7 +102,7 @@ pub(crate) async fn make(
         _ => None,
     };
     let key = call_key(&scope.session.caller.tenant, &scope.session.run, &id);
-    let arguments = match by_handle(scope, call).await {
+    let arguments = match by_handle(scope, call, &id).await {
         Ok(arguments) => Arguments::from_json(&arguments.into()),
         Err(error) => return done(Err(error), 0),
     };
@@ -175,17 +175,24 @@ fn done(result: Result<Json, StepError>, attempts: u32) -> CallEnd {
     CallEnd::Done { result, ended_ms: now_ms(), attempts }
 }
 
-/// Puts values behind handles where the plan says so.
-async fn by_handle(scope: &CallScope, call: &PlannedCall) -> Result<Object, StepError> {
+/// Puts values behind handles where the plan says so. A repeated call has the same handles, so that it is the call that
+/// a person has approved.
+async fn by_handle(
+    scope: &CallScope,
+    call: &PlannedCall,
+    call_id: &str,
+) -> Result<Object, StepError> {
     let mut arguments = Json::Object(call.arguments.clone());
     let Some(store) = scope.toolbox.handles().filter(|_| !call.as_handle.is_empty()) else {
         return Ok(call.arguments.clone());
     };
     let owner = scope.session.owner();
+    let (run, outer) = (&*scope.session.run, scope.outer.as_ref().map_or("", |outer| &*outer.key));
     for path in &call.as_handle {
         let Some(value) = arguments.pointer_mut(path) else { continue };
         let stored = StoredValue::json(std::mem::take(value));
-        let id = store.put(&owner, stored).await.map_err(|error| {
+        let id = HandleId::derive("toolwright argument 1", &owner, &[run, outer, call_id, path]);
+        store.put_as(&owner, id, stored).await.map_err(|error| {
             StepError::new(
                 "not_stored",
                 format!("the value at '{path}' could not be stored: {error}"),

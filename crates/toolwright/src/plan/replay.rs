@@ -250,10 +250,15 @@ impl Replay {
         self.waiting.insert((call.step, call.item), (call, question));
     }
 
-    /// Continues with a call that a person has answered; none if it does not wait.
+    /// Continues with a call that a person has answered; none if it does not wait. The answer to a recorded question that
+    /// was not reached yet is kept for it.
     pub(crate) fn answer(&mut self, place: Place, answer: StepAnswer) -> Option<Next> {
-        let (call, question) = self.waiting.remove(&place)?;
-        Some(answered(call, question, answer))
+        if let Some((call, question)) = self.waiting.remove(&place) {
+            return Some(answered(call, question, answer));
+        }
+        let recorded = self.recorded.get_mut(&place).filter(|own| own.question.is_some())?;
+        recorded.answer.get_or_insert(answer);
+        None
     }
 
     /// Returns the calls that wait for a person, in order.

@@ -1,5 +1,6 @@
 //! Plans on the local engine.
 
+mod answers;
 mod crash;
 mod generate;
 mod make;

@@ -58,9 +58,13 @@ async fn drive_once(
     let live = LiveRun { cancel: cancel.clone(), answers, running: Arc::clone(&running) };
     engine.live().insert(run.into(), live);
     let guard = LiveGuard { engine, run, is_closed: Arc::default() };
-    let (record, tools, replay) = engine.load(run).await?;
+    let (mut record, tools, replay) = engine.load(run).await?;
     engine.check_record(&record, &tools)?;
     let tools = step_tools(engine, &record.plan).await?;
+    if record.status != RunStatus::Running {
+        record.status = RunStatus::Running;
+        engine.journal.set_status(run, record.status, None).await?;
+    }
     let is_closed = Arc::clone(&guard.is_closed);
     let mut scope = scope(engine, &record, &tools, cancel, observer, is_closed);
     scope.calls = AtomicU64::new(replay.calls);

@@ -1,0 +1,76 @@
+//! Answers to questions of a run that is being driven, and calls that run after an approval.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use toolwright::call::{Policy, Rule, Verdict};
+use toolwright::handle::MemoryHandles;
+use toolwright::plan::journal::RunFilter;
+use toolwright::plan::{Engine, LocalEngine, NewRun, RunStatus, StepAnswer};
+use toolwright::{Effect, Handler, Json, Output, Tool, Toolbox, object};
+
+use super::{Log, echo, open_schema, plan, run, states};
+
+fn asking(tools: impl IntoIterator<Item = Handler>) -> Toolbox {
+    let policy = Policy::default().with_rule(Rule::new(Verdict::Ask).with_tools(["pay"]));
+    Toolbox::new(tools).unwrap().with_policy(policy)
+}
+
+#[tokio::test]
+async fn a_run_that_is_continued_is_running_and_takes_answers_to_later_questions() {
+    let (started, finish) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (start, end) = (Arc::clone(&started), Arc::clone(&finish));
+    let pay = Handler::new(Tool::function("pay", open_schema()), move |_, arguments| {
+        let (start, end) = (Arc::clone(&start), Arc::clone(&end));
+        async move {
+            start.notify_one();
+            end.notified().await;
+            Ok(Output::json(arguments))
+        }
+    });
+    let engine = LocalEngine::new(asking([pay.with_effect(Effect::None)]));
+    let text =
+        r#"{"plan":"1","limits":{"parallel":1},"steps":{"a":{"tool":"pay"},"b":{"tool":"pay"}}}"#;
+    let waiting = run(&engine, text, "{}").await;
+    assert_eq!(states(&waiting), [("a", "waiting"), ("b", "waiting")]);
+    let id = waiting.run.id;
+    engine.answer(&id, "a", None, StepAnswer::Approve).await.unwrap();
+    let driven = tokio::spawn({
+        let (engine, id) = (engine.clone(), id.clone());
+        async move { engine.drive(&id, None).await }
+    });
+    started.notified().await;
+    let running = RunFilter { status: Some(RunStatus::Running), ..RunFilter::default() };
+    assert_eq!(engine.journal().list(&running).await.unwrap().len(), 1);
+    // The only permit is taken, so the drive has not reached this question.
+    engine.answer(&id, "b", None, StepAnswer::Approve).await.unwrap();
+    finish.notify_one();
+    finish.notify_one();
+    let report = driven.await.unwrap().unwrap();
+    assert_eq!(states(&report), [("a", "succeeded"), ("b", "succeeded")]);
+}
+
+#[tokio::test]
+async fn a_call_that_receives_a_handle_runs_after_its_approval() {
+    let log = Log::default();
+    let schema = r#"{"type":"object","properties":{"rows":{"type":"string","format":"handle"}}}"#;
+    let pay = Tool::function("pay", Json::parse(schema).unwrap());
+    let pay = Handler::new(pay, |_, arguments| async move { Ok(Output::json(arguments)) });
+    let engine = LocalEngine::new(
+        asking([echo("echo", &log), pay]).with_handles(Arc::new(MemoryHandles::default())),
+    );
+    let text = r#"{"plan":"1","steps":{"a":{"tool":"echo","args":{"rows":[1,2]}},
+        "pay":{"tool":"pay","each":[1,2],"args":{"rows":{"$from":"a/rows","$as":"handle"}}}},
+        "outputs":{"handles":{"$from":"pay"}}}"#;
+    let id = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
+    let waiting = engine.drive(&id, None).await.unwrap();
+    assert_eq!(waiting.questions.len(), 2);
+    for item in [0, 1] {
+        engine.answer(&id, "pay", Some(item), StepAnswer::Approve).await.unwrap();
+    }
+    let report = engine.drive(&id, None).await.unwrap();
+    assert_eq!(report.status(), RunStatus::Succeeded, "{}", Json::from(report.to_json()));
+    let handles: Vec<&Json> =
+        report.outputs.get("handles").and_then(Json::as_array).unwrap().iter().collect();
+    assert_ne!(handles[0], handles[1], "each call has values of its own");
+}
