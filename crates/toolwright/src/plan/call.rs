@@ -156,6 +156,7 @@ pub(crate) async fn make(
         let mut pause = Retry::new(retries);
         if let Some(backoff_ms) = retry {
             pause.backoff = Duration::from_millis(backoff_ms);
+            pause.ceiling = pause.ceiling.max(pause.backoff);
         }
         tokio::select! {
             () = tokio::time::sleep(pause.wait(attempts)) => {}

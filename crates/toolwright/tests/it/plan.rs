@@ -230,6 +230,15 @@ async fn attempts_share_their_key_and_only_repeatable_calls_are_retried() {
     assert_eq!(keys.len(), 2, "one key for each step");
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_first_pause_before_a_retry_is_as_long_as_the_plan_says() {
+    let engine = LocalEngine::new(Toolbox::new([risky(&Log::default())]).unwrap());
+    let text = r#"{"plan":"1","steps":{"a":{"tool":"risky","args":{"fail":true},"retry":{"max":1,"backoff_ms":60000}}}}"#;
+    let start = tokio::time::Instant::now();
+    assert_eq!(run(&engine, text, "{}").await.steps[0].status.attempts, 2);
+    assert!(start.elapsed() >= Duration::from_mins(1), "{:?}", start.elapsed());
+}
+
 #[tokio::test]
 async fn tools_that_change_a_shared_value_run_in_document_order() {
     let log = Log::default();
