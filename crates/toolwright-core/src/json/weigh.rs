@@ -35,6 +35,13 @@ pub fn weigh_at_most(bytes: &[u8]) -> usize {
     size_of::<Json>() + texts + (ROOM * containers + 2 * values) * size_of::<(Key, Json)>()
 }
 
+impl Json {
+    /// Returns the number of bytes that it takes, as [`weigh`] counts them for its text.
+    pub fn weight(&self) -> usize {
+        size_of::<Json>() + below(self)
+    }
+}
+
 impl Object {
     /// Returns the number of bytes that it takes, as [`weigh`] counts them for its text.
     pub fn weight(&self) -> usize {

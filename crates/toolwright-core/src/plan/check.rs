@@ -153,7 +153,8 @@ impl<'p> Checker<'p> {
             return false;
         }
         let waits = |step: &Step| step.references().len() + step.after.len();
-        let references = self.plan.steps.iter().map(waits).sum::<usize>() + self.plan.outputs.len();
+        let outputs = self.plan.outputs.iter().map(|(_, output)| output.references().len().max(1));
+        let references = self.plan.steps.iter().map(waits).sum::<usize>() + outputs.sum::<usize>();
         if references > MAX_REFERENCES {
             let message = format!(
                 "the plan has {references} references and outputs, and at most {MAX_REFERENCES} are allowed"

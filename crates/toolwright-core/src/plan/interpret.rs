@@ -2,19 +2,18 @@
 //!
 //! The interpreter does nothing itself. An engine takes calls from it, makes them in any order and reports
 //! their results, so that every engine gives a plan the same meaning. Given the same results, it asks for the same
-//! calls: a run is resumed by giving it the recorded results again.
+//! calls: a run is resumed by giving it the recorded results again. `values` has the values of its references.
+
+mod values;
 
 use std::collections::{BTreeSet, HashMap};
-use std::convert::Infallible;
 use std::sync::Arc;
 
-use super::condition::Condition;
-use super::document::{OnError, Plan, Step};
+use self::values::Absent;
+use super::document::{OnError, Plan};
 use super::graph::{Edge, EdgeKind, Graph};
 use super::state::{StepError, StepResult};
-use super::stored::{drop_parts, lookup, lookup_stored, put_parts, stored_items};
-use super::template::{Reference, Source};
-use crate::json::{Json, Object, key};
+use crate::json::{Json, Object};
 
 /// A call that is to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,14 +75,6 @@ struct OpenStep {
     /// Number of calls without a result
     running: usize,
     failure: Option<(usize, StepError)>,
-}
-
-/// Why a reference has no value.
-enum Absent {
-    /// Its step was skipped
-    Skipped(String),
-    /// There is nothing at its pointer
-    Missing(String),
 }
 
 impl Interpreter {
@@ -161,9 +152,7 @@ impl Interpreter {
                     self.settle(step, StepResult::Skipped { reason });
                 }
                 Ok(None) | Err(Absent::Skipped(_)) => self.record(step, at, ItemResult::LeftOut),
-                Err(Absent::Missing(message)) => {
-                    self.fail(step, position, StepError::new("missing_value", message));
-                }
+                Err(Absent::Failed(error)) => self.fail(step, position, error),
             }
         }
         None
@@ -252,16 +241,6 @@ impl Interpreter {
         self.steps.iter().any(fails)
     }
 
-    /// Returns the outputs of the plan. What has no value is null, or the default of its reference.
-    pub fn outputs(&self) -> Object {
-        let output = |(name, template): &(String, super::Template)| {
-            let Ok(value) =
-                template.fill(&mut |reference| Ok::<_, Infallible>(self.or_null(reference, None)));
-            (key(name), value)
-        };
-        self.plan.outputs.iter().map(output).collect()
-    }
-
     /// Decides about a step whose predecessors have all ended. Returns its result if it makes no call.
     fn open(&mut self, step: usize) -> Option<StepResult> {
         let plan = Arc::clone(&self.plan);
@@ -276,17 +255,12 @@ impl Interpreter {
                     let reason = "its condition does not hold".to_owned();
                     return Some(StepResult::Skipped { reason });
                 }
-                Err(message) => {
-                    return Some(failed(own.on_error, StepError::new("missing_value", message)));
-                }
+                Err(error) => return Some(failed(own.on_error, error)),
             }
         }
         let items = match &own.each {
             None => None,
-            Some(each) => match each
-                .fill(&mut |reference| self.value(reference, None))
-                .map(|items| if self.has_handles { stored_items(items) } else { items })
-            {
+            Some(each) => match self.items_of(each) {
                 Ok(Json::Array(items)) => Some(items),
                 Ok(other) => {
                     let message =
@@ -294,9 +268,7 @@ impl Interpreter {
                     return Some(failed(own.on_error, StepError::new("invalid_each", message)));
                 }
                 Err(Absent::Skipped(reason)) => return Some(StepResult::Skipped { reason }),
-                Err(Absent::Missing(message)) => {
-                    return Some(failed(own.on_error, StepError::new("missing_value", message)));
-                }
+                Err(Absent::Failed(error)) => return Some(failed(own.on_error, error)),
             },
         };
         self.item_counts[step] = items.as_ref().map(Vec::len);
@@ -322,88 +294,6 @@ impl Interpreter {
                 _ => None,
             }
         })
-    }
-
-    /// Returns the arguments of a call, and which of them to pass by handle; none if the condition leaves the
-    /// item out.
-    #[allow(clippy::type_complexity, reason = "a pair that one caller takes apart at once")]
-    fn prepare(
-        &self,
-        step: &Step,
-        item: Option<&Json>,
-        at: usize,
-    ) -> Result<Option<(Object, Vec<String>)>, Absent> {
-        let scope = item.map(|item| (item, at));
-        if let (Some(when), Some(_)) = (step.when.as_ref().filter(|_| step.filters_items()), scope)
-            && !self.holds(when, scope).map_err(Absent::Missing)?
-        {
-            return Ok(None);
-        }
-        let mut arguments = Object::with_capacity(step.args.len());
-        let mut as_handle = Vec::new();
-        for (name, template) in &step.args {
-            let mut value = template.fill(&mut |reference| self.value(reference, scope))?;
-            if self.has_handles {
-                drop_parts(&mut value);
-            }
-            let handles = template.handles();
-            let name_path = crate::json::pointer::Path::ROOT.key(name).pointer();
-            as_handle.extend(handles.into_iter().map(|path| format!("{name_path}{path}")));
-            arguments.push(key(name), value);
-        }
-        Ok(Some((arguments, as_handle)))
-    }
-
-    /// Returns the value of a reference.
-    fn value(&self, reference: &Reference, item: Option<(&Json, usize)>) -> Result<Json, Absent> {
-        let found = match &reference.source {
-            Source::Inputs => self.lookup(&self.inputs, reference),
-            Source::Item => item.and_then(|(item, _)| self.lookup(item, reference)),
-            Source::Index => item.map(|(_, at)| Json::from(at)),
-            Source::Step(id) => match self.positions.get(id).and_then(|&at| self.result(at)) {
-                Some(StepResult::Succeeded(output)) => self.lookup(output, reference),
-                Some(StepResult::Failed { continued: true, .. }) => {
-                    return Ok(reference.default.clone().unwrap_or_default());
-                }
-                Some(StepResult::Skipped { .. }) if reference.default.is_none() => {
-                    return Err(Absent::Skipped(format!("the step '{id}' was skipped")));
-                }
-                _ => None,
-            },
-        };
-        found.or_else(|| reference.default.clone()).ok_or_else(|| {
-            let message = format!("there is no value at '{reference}', and no '$default'");
-            Absent::Missing(message)
-        })
-    }
-
-    fn lookup(&self, value: &Json, reference: &Reference) -> Option<Json> {
-        if self.has_handles {
-            lookup_stored(value, reference)
-        } else {
-            lookup(value, &reference.pointer)
-        }
-    }
-
-    /// Whether a condition holds. The error says that the engine does not know a value that it reads.
-    fn holds(&self, when: &Condition, item: Option<(&Json, usize)>) -> Result<bool, String> {
-        when.holds(&mut |reference| {
-            let mut value = self.or_null(reference, item);
-            if self.has_handles && !put_parts(&mut value) {
-                return Err(format!(
-                    "the condition reads '{reference}', which is stored behind a handle, and the run does not know it: \
-                     start the run again"
-                ));
-            }
-            Ok(value)
-        })
-    }
-
-    /// Returns the value of a reference; null if it has no value.
-    fn or_null(&self, reference: &Reference, item: Option<(&Json, usize)>) -> Json {
-        // A value behind a handle may lack the part.
-        let default = reference.default.clone().or(Some(Json::Null));
-        self.value(&Reference { default, ..reference.clone() }, item).unwrap_or_default()
     }
 
     fn record(&mut self, step: usize, at: usize, result: ItemResult) {

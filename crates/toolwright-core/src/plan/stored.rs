@@ -452,7 +452,7 @@ mod tests {
         run.next_call().unwrap();
         let output = json(r#"{"n": 1}"#);
         run.succeed(0, None, Needs::default().stand_in("tw:1", &output));
-        let mut outputs = Json::Object(run.outputs());
+        let mut outputs = Json::Object(run.outputs().unwrap());
         put_values(&mut outputs, &BTreeMap::from([("tw:1".to_owned(), output)])).unwrap();
         assert_eq!(outputs, json(r#"{"x": [null], "n": 1}"#));
     }

@@ -256,6 +256,12 @@ fn too_many_steps_and_large_arguments_are_refused() {
     assert_eq!(errors(&report(&text)), [("limit", "/steps", None)]);
     assert_eq!(check(&plan(&text), &tools(), 2000).errors, []);
 
+    let references = vec![r#"{"$from":"a"}"#; 20_000].join(",");
+    let text = format!(
+        r#"{{"plan":"1","steps":{{"a":{{"tool":"load","args":{{"path":"x"}}}}}},"outputs":{{"x":1,"all":[{references}]}}}}"#
+    );
+    assert_eq!(errors(&report(&text)), [("limit", "", None)]);
+
     let large = "x".repeat(100_000_000);
     let text =
         format!(r#"{{"plan":"1","steps":{{"a":{{"tool":"load","args":{{"path":"{large}"}}}}}}}}"#);

@@ -13,6 +13,9 @@ use super::journal::{Entry, EntryEvent, Question, RunRecord, StepAnswer};
 /// A step, and the item of its `each`.
 pub(crate) type Place = (usize, Option<usize>);
 
+/// Maximum memory, in bytes, of the arguments that are kept for a report, which shows only their beginnings.
+const MAX_INPUT_BYTES: usize = 64 << 20;
+
 /// A run that is being continued, or only looked at.
 pub(crate) struct Replay {
     pub(crate) interpreter: Interpreter,
@@ -25,6 +28,8 @@ pub(crate) struct Replay {
     is_live: bool,
     /// The arguments of steps without `each`, if a report needs them
     inputs: Option<HashMap<usize, Object>>,
+    /// How much memory these arguments have
+    input_bytes: usize,
     /// How long the run was driven, if that is recorded
     pub(super) driven_ms: u64,
     /// The drive that is being read: its start, and when something happened in it last
@@ -66,6 +71,7 @@ impl Replay {
             started_ms: record.created_ms,
             is_live: false,
             inputs: None,
+            input_bytes: 0,
             driven_ms: 0,
             drive: None,
             error: None,
@@ -178,7 +184,11 @@ impl Replay {
         while let Some(call) = self.interpreter.next_call() {
             let place = (call.step, call.item);
             if let Some(inputs) = self.inputs.as_mut().filter(|_| call.item.is_none()) {
-                inputs.insert(call.step, call.arguments.clone());
+                let bytes = self.input_bytes + call.arguments.weight();
+                if bytes <= MAX_INPUT_BYTES {
+                    self.input_bytes = bytes;
+                    inputs.insert(call.step, call.arguments.clone());
+                }
             }
             let recorded = self.recorded.remove(&place).unwrap_or_default();
             match recorded.result {

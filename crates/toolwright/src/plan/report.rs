@@ -18,7 +18,7 @@ const PREVIEW_BYTES: usize = 500;
 pub struct RunReport {
     /// The run
     pub run: RunRecord,
-    /// The outputs of the plan; what has no value yet is null
+    /// The outputs of the plan; what has no value yet is null. Empty if they are too large
     pub outputs: Object,
     /// The steps, in the order of the plan
     pub steps: Vec<StepReport>,
@@ -45,7 +45,7 @@ pub struct StepReport {
     /// The steps that did not run because it failed
     pub blocks: Vec<String>,
     /// Its arguments, with the values of references, in a report on request: absent with `each`, while the step waits for
-    /// other steps, and at the end of a drive
+    /// other steps, at the end of a drive, and if the arguments of all steps are too large together
     pub input: Option<Json>,
     /// Its output
     pub output: Option<Json>,
@@ -99,13 +99,11 @@ impl RunReport {
         let questions = replay.questions().into_iter().map(|((step, item), question)| {
             StepQuestion { step: id(step), item, question: question.clone() }
         });
-        RunReport {
-            run,
-            outputs: interpreter.outputs(),
-            questions: questions.collect(),
-            steps,
-            error,
-        }
+        let (outputs, error) = match interpreter.outputs() {
+            Ok(outputs) => (outputs, error),
+            Err(too_large) => (Object::new(), error.or(Some(too_large))),
+        };
+        RunReport { run, outputs, questions: questions.collect(), steps, error }
     }
 
     /// Returns the state of the run.

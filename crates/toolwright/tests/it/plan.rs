@@ -566,6 +566,45 @@ async fn limits_on_calls_time_and_parallelism_hold() {
 }
 
 #[tokio::test]
+async fn references_do_not_multiply_a_large_value() {
+    let log = Log::default();
+    let engine = LocalEngine::new(Toolbox::new([echo("echo", &log)]).unwrap());
+    let many = vec![r#"{"$from":"inputs/s"}"#; 20].join(",");
+    let text = format!(
+        r#"{{"plan":"1","inputs":{{"type":"object"}},"steps":{{
+            "args":{{"tool":"echo","args":{{"x":[{many}]}},"on_error":"continue"}},
+            "each":{{"tool":"echo","each":[{many}],"on_error":"continue"}},
+            "when":{{"tool":"echo","when":{{"value":[{many}],"is":{{}}}},"on_error":"continue"}}}},
+            "outputs":{{"x":[{many}]}}}}"#
+    );
+    let inputs = object! {"s": "x".repeat(20 << 20)};
+    let id = engine.start(NewRun::new(plan(&text), inputs)).await.unwrap();
+    let unstarted = engine.report(&id).await.unwrap();
+    assert_eq!(unstarted.error.unwrap().kind, "limit");
+    assert!(unstarted.outputs.is_empty());
+    let report = engine.drive(&id, None).await.unwrap();
+    assert_eq!(report.status(), RunStatus::Failed);
+    assert!(report.error.unwrap().message.contains("need more than 256 MiB"));
+    let kinds: Vec<_> = report.steps.iter().map(|step| step.error_kind.as_deref()).collect();
+    assert_eq!(kinds, [Some("limit"); 3]);
+    assert_eq!(log.take(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_report_keeps_few_large_arguments() {
+    let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap());
+    let step = r#"{"tool":"echo","args":{"x":{"$from":"inputs/s"}}}"#;
+    let text = format!(
+        r#"{{"plan":"1","inputs":{{"type":"object"}},"steps":{{"a":{step},"b":{step},"c":{step}}}}}"#
+    );
+    let inputs = object! {"s": "x".repeat(30 << 20)};
+    let id = engine.start(NewRun::new(plan(&text), inputs)).await.unwrap();
+    let report = engine.report(&id).await.unwrap();
+    let kept: Vec<bool> = report.steps.iter().map(|step| step.input.is_some()).collect();
+    assert_eq!(kept, [true, true, false]);
+}
+
+#[tokio::test]
 async fn runs_are_listed_filtered_and_deleted() {
     use toolwright::plan::journal::RunFilter;
     let folder = tempfile::tempdir().unwrap();

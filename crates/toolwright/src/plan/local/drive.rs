@@ -283,11 +283,17 @@ impl Driver<'_> {
     }
 
     /// Records how the run ended, and reports it.
-    async fn conclude(self, mut record: RunRecord) -> Result<(RunReport, Answers), PlanRunError> {
+    async fn conclude(
+        mut self,
+        mut record: RunRecord,
+    ) -> Result<(RunReport, Answers), PlanRunError> {
         if let Some(error) = self.unrecorded {
             return Err(error.into());
         }
         let interpreter = &self.replay.interpreter;
+        if self.error.is_none() && interpreter.is_done() {
+            self.error = interpreter.outputs().err();
+        }
         record.status = if self.error.is_some() {
             RunStatus::Failed
         } else if self.scope.session.cancel.is_cancelled() {

@@ -82,6 +82,9 @@ pub(crate) async fn run(
             let text = format!("The step '{step}' failed: {}", error.message);
             Err(ToolError::new(text).with_kind(error.kind.clone()))
         }
-        None => Ok(interpreter.outputs()),
+        None => interpreter.outputs().map_err(|error| {
+            let text = format!("The outputs of the plan: {}", error.message);
+            ToolError::new(text).with_kind(error.kind)
+        }),
     }
 }

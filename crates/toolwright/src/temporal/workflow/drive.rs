@@ -141,6 +141,9 @@ impl<'c> Driver<'c> {
                     return Ok(End::Ended(RunStatus::Cancelled));
                 }
                 if self.replay.interpreter.is_done() {
+                    if let Err(error) = self.replay.interpreter.outputs() {
+                        return Ok(End::Failed(RunStatus::Failed, error));
+                    }
                     let has_failed = self.replay.interpreter.has_failed();
                     let status = if has_failed { RunStatus::Failed } else { RunStatus::Succeeded };
                     return Ok(End::Ended(status));
