@@ -154,6 +154,18 @@ fn all_errors_of_the_shape_are_found_at_once() {
 }
 
 #[test]
+fn the_id_of_a_step_is_limited_in_characters_and_in_bytes() {
+    let parsed = |letter: &str, count: usize| {
+        let id = letter.repeat(count);
+        Plan::parse(&json(&format!(r#"{{"plan":"1","steps":{{"{id}":{{"tool":"t"}}}}}}"#)))
+    };
+    assert!(parsed("a", 64).is_ok() && parsed("步", 64).is_ok() && parsed("𠮷", 50).is_ok());
+    assert_eq!(parsed("a", 65).unwrap_err()[0].kind, PlanErrorKind::Id);
+    // With the position of an item, it would be longer than the id of a call may be.
+    assert_eq!(parsed("𠮷", 64).unwrap_err()[0].kind, PlanErrorKind::Id);
+}
+
+#[test]
 fn all_errors_of_references_and_arguments_are_found_at_once() {
     let report = report(
         r#"{"plan":"1","steps":{
