@@ -5,6 +5,7 @@ mod arguments;
 mod edges;
 mod references;
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::document::{Plan, Step};
@@ -26,6 +27,9 @@ const MAX_SUGGESTING: usize = 100;
 
 /// Maximum number of bytes of a literal argument, as JSON text.
 const MAX_ARGUMENT_BYTES: usize = 1 << 20;
+
+/// Maximum memory, in bytes, of the schemas by which edges are compared. The edges after that are `unknown`.
+const MAX_SCHEMA_BYTES: usize = 64 << 20;
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -115,7 +119,8 @@ pub fn check(plan: &Plan, tools: &PlanTools, max_steps: usize) -> PlanReport {
     let positions =
         plan.steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
     let (parameters, report) = (HashMap::new(), PlanReport::default());
-    let mut checker = Checker { plan, tools, positions, parameters, report };
+    let schema_bytes = Cell::new(0);
+    let mut checker = Checker { plan, tools, positions, parameters, schema_bytes, report };
     if checker.limits(max_steps) {
         checker.references();
         checker.tools();
@@ -133,6 +138,8 @@ struct Checker<'p> {
     positions: HashMap<&'p str, usize>,
     /// The compiled parameters of the tools, without those whose schema is invalid
     parameters: HashMap<&'p str, Parameters>,
+    /// Memory of the schemas by which edges were compared so far
+    schema_bytes: Cell<usize>,
     report: PlanReport,
 }
 

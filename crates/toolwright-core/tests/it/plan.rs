@@ -260,6 +260,26 @@ fn types_along_edges_fit_are_coerced_or_clash() {
 }
 
 #[test]
+fn references_to_a_large_schema_do_not_compile_it_each_time() {
+    let properties: Vec<String> =
+        (0..20_000).map(|at| format!(r#""p{at}":{{"type":"string"}}"#)).collect();
+    let steps: Vec<String> = (0..100)
+        .map(|at| {
+            format!(r#""s{at}":{{"tool":"relax","args":{{"structure":{{"$from":"inputs"}}}}}}"#)
+        })
+        .collect();
+    let report = report(&format!(
+        r#"{{"plan":"1","inputs":{{"type":"object","properties":{{{}}}}},"steps":{{{}}}}}"#,
+        properties.join(","),
+        steps.join(",")
+    ));
+    assert_eq!(report.errors, []);
+    assert_eq!(report.edges[0].fit, EdgeFit::Fits);
+    let compared = report.edges.iter().filter(|edge| edge.fit == EdgeFit::Fits).count();
+    assert!(compared < 50, "{compared} edges were compared");
+}
+
+#[test]
 fn too_many_steps_and_large_arguments_are_refused() {
     let steps: Vec<String> = (0..=MAX_STEPS)
         .map(|at| format!(r#""s{at}":{{"tool":"load","args":{{"path":"x"}}}}"#))

@@ -23,7 +23,7 @@ use super::journal::{
 };
 use super::replay::{Next, Place, Replay};
 use super::report::RunReport;
-use super::start::{check_run, digests, new_record, now_ms};
+use super::start::{aside, check_run, digests, new_record, now_ms};
 use super::tools::plan_tools;
 use crate::context::Context;
 use crate::ledger::ApprovalEntry;
@@ -138,7 +138,8 @@ impl LocalEngine {
         // A plan with too many steps is refused before its tools are asked for.
         let is_small = new.plan.steps.len() <= self.max_steps;
         let mut tools = if is_small { self.tools(&new.plan).await } else { PlanTools::default() };
-        let record = check_run(new, &mut tools, self.max_steps)?;
+        let max_steps = self.max_steps;
+        let record = aside(move || check_run(new, &mut tools, max_steps)).await??;
         self.journal.create(&record, Vec::new()).await?;
         Ok(record.id)
     }
@@ -164,7 +165,9 @@ impl LocalEngine {
             plan.steps[at].args = arguments;
         }
         let tools = self.tools(&plan).await;
-        let errors = check(&plan, &tools, self.max_steps).errors;
+        let max_steps = self.max_steps;
+        let checked = aside(move || (check(&plan, &tools, max_steps).errors, plan, tools));
+        let (errors, plan, tools) = checked.await?;
         if !errors.is_empty() {
             return Err(PlanRunError::Invalid(errors));
         }

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::sync::Notify;
 use toolwright::call::{Policy, Rule, Verdict};
 use toolwright::handle::MemoryHandles;
@@ -602,6 +603,16 @@ async fn a_report_keeps_few_large_arguments() {
     let report = engine.report(&id).await.unwrap();
     let kept: Vec<bool> = report.steps.iter().map(|step| step.input.is_some()).collect();
     assert_eq!(kept, [true, true, false]);
+}
+
+#[tokio::test]
+async fn a_plan_is_checked_on_another_thread() {
+    let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap());
+    let new = || NewRun::new(plan(r#"{"plan":"1","steps":{"a":{"tool":"echo"}}}"#), json("{}"));
+    assert!(engine.start(new()).now_or_never().is_none());
+    let run = engine.start(new()).await.unwrap();
+    assert!(engine.fork(&run, "a", None, toolwright::Caller::default()).now_or_never().is_none());
+    assert!(engine.fork(&run, "a", None, toolwright::Caller::default()).await.is_ok());
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Edges: whether the output that a reference leads to exists, and fits what it feeds.
 
-use super::{CheckedEdge, Checker, EdgeFit, step_path};
+use super::{CheckedEdge, Checker, EdgeFit, MAX_SCHEMA_BYTES, step_path};
 use crate::json::pointer::Path;
 use crate::json::{Json, Object};
 use crate::object;
@@ -83,6 +83,13 @@ impl Checker<'_> {
         reference: &Reference,
         target: &Target<'_>,
     ) -> (EdgeFit, Option<PlanError>) {
+        // References to one large schema would copy and compile it again and again.
+        if self.schema_bytes.get() > MAX_SCHEMA_BYTES {
+            return (EdgeFit::Unknown, None);
+        }
+        let count = |schema: &Json| {
+            self.schema_bytes.set(self.schema_bytes.get().saturating_add(schema.weight()));
+        };
         let error = |kind, message: String| PlanError::new(kind, "", message);
         let given = match self.schema_of(step, reference) {
             Located::Schema(schema) => schema,
@@ -97,6 +104,7 @@ impl Checker<'_> {
                 return (EdgeFit::Wrong, Some(error.suggesting(&segment, names)));
             }
         };
+        count(&given);
         let wanted = match target {
             Target::Anything => return (EdgeFit::Fits, None),
             Target::Each => Located::Schema(object! {"type": "array"}.into()),
@@ -104,6 +112,7 @@ impl Checker<'_> {
             Target::Parameter(schema, pointer) => locate(schema, pointer),
         };
         let Located::Schema(wanted) = wanted else { return (EdgeFit::Unknown, None) };
+        count(&wanted);
         let fit = match fit(&given, &wanted) {
             // Only arguments are coerced.
             EdgeFit::Coerces if !matches!(target, Target::Parameter(..)) => EdgeFit::Wrong,
