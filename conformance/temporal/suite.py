@@ -1,8 +1,9 @@
 """Plans on a real Temporal server, with the tools of real workers: the same outputs as on the local engine; a worker and
-the server that are killed; many items; two workers with different tools; values of 5 MB by handle, between workers
-without a data folder in common (case 43)."""
+the server that are killed; many items; runs that continue as new workflows; two workers with different tools; values of
+5 MB by handle, between workers without a data folder in common (case 43)."""
 
 import argparse
+import base64
 import contextlib
 import json
 import os
@@ -51,26 +52,34 @@ class World:
             self.address = f"127.0.0.1:{probe.getsockname()[1]}"
         self.processes = []
 
-    def server(self):
+    def server(self, *arguments):
         port = self.address.split(":")[1]
         command = [self.temporal, "server", "start-dev", "--ip", "127.0.0.1", "--port", port, "--headless"]
         command += ["--db-filename", str(self.folder / "temporal.db"), "--log-level", "error"]
-        process = self.spawn(command, "server.log")
+        process = self.spawn([*command, *arguments], "server.log")
         for _ in range(300):
             with contextlib.suppress(OSError), socket.create_connection(self.address.split(":"), 1):
                 return process
             time.sleep(0.1)
         sys.exit(f"the Temporal server did not start:\n{(self.folder / 'server.log').read_text()}")
 
-    def worker(self, queue, tools, *arguments):
+    def workflow(self, *arguments):
+        """Does something with workflows, past Toolwright."""
+        command = [self.temporal, "workflow", *arguments, "--address", self.address, "--output", "json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        check(done.stderr, done.returncode, 0)
+        return json.loads(done.stdout or "null")
+
+    def worker(self, queue, tools, *arguments, approves=True):
         """Starts a worker with a data folder of its own."""
         own = self.folder / f"{queue}-{len(self.processes)}"
         own.mkdir()
         command = json.dumps([sys.executable, str(HERE / "tools.py"), str(self.log), *tools])
         config = own / "toolwright.toml"
         config.write_text(f"[mcp.t]\ncommand = {command}\ntrust_annotations = true\n")
-        command = [self.binary, "worker", "--address", self.address, "--task-queue", queue, "--yes"]
+        command = [self.binary, "worker", "--address", self.address, "--task-queue", queue]
         command += ["--config", str(config), "--data", str(own / "data"), *arguments]
+        command += ["--yes"] if approves else []
         process = self.spawn(command, f"{own.name}.log", own)
         log = self.folder / f"{own.name}.log"
         for _ in range(300):
@@ -220,6 +229,53 @@ def many_items(world, items):
     print(f"{items:,} items: {took:.0f} s, {items / took:.0f} a second")
 
 
+def time_of_continued_run(world):
+    """A run that continues as a new workflow has the time that its earlier workflows left."""
+    step = {"tool": "t_add", "args": {"numbers": [1], "ms": 2000}}
+    report, _, error = world.run({"plan": "1", "steps": {"a": step}, "limits": {"time_ms": 60_000}}, "--json")
+    check(error, report and report["status"], "succeeded")
+    history = world.workflow("show", "--workflow-id", report["run"])
+    [payload] = history["events"][0]["workflowExecutionStartedEventAttributes"]["input"]["payloads"]
+    state = json.loads(base64.b64decode(payload["data"])) | {"run": "continued", "active_ms": 59_500}
+    start = ["--type", "toolwright_plan", "--task-queue", "main", "--input", json.dumps(state)]
+    world.workflow("start", "--workflow-id", "continued", *start)
+    command = world.plan("resume", "continued", "--task-queue", "main")
+    error = subprocess.run(command, capture_output=True, text=True, timeout=60).stderr
+    if "the run took longer than 60000 ms" not in error:
+        sys.exit(f"the time of earlier workflows does not count:\n{error}")
+    print("a continued run: the time of its earlier workflows counts")
+
+
+def answer_of_continued_run(world):
+    """An answer that comes with the last reply of a workflow is taken before the run continues as a new one."""
+    world.server("--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=10")
+    flow = world.worker("flow", [], approves=False)
+    world.worker("tools", ["add"])
+    steps = {
+        "w": {"tool": "write_file", "args": {"path": "new.txt", "content": "new"}},
+        "a": {"tool": "t_add", "args": {"numbers": [1], "ms": 4000}},
+    }
+    plan = {"plan": "1", "steps": steps, "outputs": {"a": number("a")}}
+    queues = ["--task-queue", "flow,tools"]
+    watching = world.start(plan, *queues)
+    world.wait_for("add started [1]")
+    [found] = world.workflow("list", "--query", "WorkflowType = 'toolwright_plan'")
+    run = found["execution"]["workflowId"]
+    shown = [*world.plan("show", run, "--json"), *queues]
+    for _ in range(100):
+        if json.loads(subprocess.run(shown, capture_output=True, check=True).stdout)["questions"]:
+            break
+        time.sleep(0.1)
+    flow.send_signal(signal.SIGKILL)
+    flow.wait()
+    answer = json.dumps({"step": "w", "answer": {"answer": "approve"}})
+    world.workflow("signal", "--workflow-id", run, "--name", "answer", "--input", answer)
+    world.wait_for("add ended [1]")
+    world.worker("flow", [], approves=False)
+    check("answer", outputs_of(watching.communicate(timeout=120), "answer"), {"a": "2"})
+    print("a continued run: an answer that came with the last reply is taken")
+
+
 def large_values(world, gateway):
     """A result and an argument of 5 MB pass between two workers by handle."""
     world.worker("grow", ["grow"], "--gateway", gateway)
@@ -270,6 +326,7 @@ def main():
             start = world.start
             world.start = lambda plan, *own: start(plan, *own, *([] if "--task-queue" in own else ["--task-queue", "main"]))
             same_as_local(world)
+            time_of_continued_run(world)
             killed_worker(world, worker)
             unknown_outcome(world)
             large_values_without_gateway(world)
@@ -277,6 +334,12 @@ def main():
                 large_values(world, f"http://{gateway.address}")
             many_items(world, arguments.items)
             killed_server(world, server)
+        finally:
+            world.end()
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(arguments.binary, str(Path(arguments.temporal).resolve()), folder)
+        try:
+            answer_of_continued_run(world)
         finally:
             world.end()
 

@@ -126,10 +126,15 @@ impl<'c> Driver<'c> {
 
     pub(super) async fn run(&mut self) -> WorkflowResult<End> {
         let max_ms = self.plan.limits.time_ms;
-        let mut timer = max_ms.map(|max| self.timer(max));
+        // A timer has at least a millisecond.
+        let left = max_ms.map(|max| max.saturating_sub(self.state.active_ms).max(1));
+        let mut timer = left.map(|left| self.timer(left));
         loop {
             let is_stopping = self.should_continue_as_new();
-            if !is_stopping {
+            if is_stopping {
+                // They may have come with the last reply.
+                self.take_answers();
+            } else {
                 self.start_calls();
             }
             self.publish();
