@@ -151,6 +151,10 @@ impl Asker<'_> {
     async fn view(&self, request: HttpRequest) -> Result<Reply, Fault> {
         let body = read(request).await?;
         let plan = Plan::parse(&body).map_err(|errors| refusal(PlanRunError::Invalid(errors)))?;
+        if plan.steps.len() > MAX_STEPS {
+            let errors = check(&plan, &PlanTools::default(), MAX_STEPS).errors;
+            return Err(refusal(PlanRunError::Invalid(errors)));
+        }
         let tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
         let view = aside(move || View::new(&plan, &tools)).await?;
         let view = view.map_err(|errors| refusal(PlanRunError::Invalid(errors)))?;

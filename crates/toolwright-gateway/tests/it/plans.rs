@@ -94,6 +94,29 @@ fn a_plan_is_checked_run_listed_shown_and_deleted() {
 }
 
 #[test]
+fn too_many_steps_are_neither_viewed_nor_recorded() {
+    let gateway = gateway();
+    let step = |at| format!(r#""s{at}":{{"tool":"read_file","args":{{"path":"a.txt"}}}}"#);
+    let steps: Vec<String> = (0..=1000).map(step).collect();
+    let plan = format!(r#"{{"plan":"1","steps":{{{}}}}}"#, steps.join(","));
+    let viewed = gateway.post("/v1/plans/view", &[], plan.as_bytes());
+    assert_eq!(viewed.status, 400, "{}", viewed.text());
+    assert!(viewed.text().contains("1001 steps, and at most 1000"), "{}", viewed.text());
+
+    let call = r#"{"id":"1","type":"function","function":{"name":"read_file","arguments":"{\"path\":\"a.txt\"}"}}"#;
+    let record = |count: usize| {
+        let calls = vec![call; count].join(",");
+        let body = format!(r#"{{"calls":{{"role":"assistant","tool_calls":[{calls}]}}}}"#);
+        gateway.post("/v1/plans/record", &[], body.as_bytes())
+    };
+    let recorded = record(2).ok().json();
+    assert_eq!(text_at(&recorded, "/plan/steps/read_file_2/tool"), "read_file", "{recorded}");
+    let refused = record(1001);
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    assert!(refused.text().contains("`calls` has 1001 calls"), "{}", refused.text());
+}
+
+#[test]
 fn a_run_waits_for_approval_and_continues_after_a_restart() {
     let mut gateway = gateway();
     let run = started(&gateway, WRITE, Object::new());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolwright::plan::{messages_with_calls, plan_tools, record_messages, record_run};
+use toolwright::plan::{MAX_STEPS, messages_with_calls, plan_tools, record_messages, record_run};
 use toolwright_core::{Call, Fault, FaultClass, Json, Message};
 
 use super::{Asker, aside, read};
@@ -31,8 +31,9 @@ impl Asker<'_> {
                     )
                 })?
             }
-            (None, Some(document)) => {
-                let Some(messages) = messages_with_calls(document) else {
+            (None, Some(_)) => {
+                let decoded = aside(move || body.get("calls").and_then(messages_with_calls));
+                let Some(messages) = decoded.await? else {
                     let message =
                         "`calls` must be a response or a message with calls, in any dialect.";
                     return Err(invalid("calls", message));
@@ -42,6 +43,13 @@ impl Asker<'_> {
                     .flat_map(Message::calls)
                     .map(|call: &Call| &*call.name)
                     .collect();
+                if names.len() > MAX_STEPS {
+                    let message = format!(
+                        "`calls` has {} calls, and a plan has at most {MAX_STEPS} steps. Send fewer of them.",
+                        names.len()
+                    );
+                    return Err(invalid("calls", message));
+                }
                 let tools = plan_tools(&self.toolbox().await, names).await;
                 aside(move || record_messages(&messages, &tools)).await?
             }
