@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout_at};
+use toolwright_core::json::weigh_at_most;
 use toolwright_core::{Fault, FaultClass};
 
 use super::budget::Share;
@@ -53,6 +54,15 @@ impl RequestBody {
         let share = self.context.budget.share();
         let max = self.context.settings.limits.body;
         self.chunks(max as u64)?.collect(share, max).await
+    }
+
+    /// Reads a body that is to be parsed as JSON, with a share of the memory budget for its tree. A document whose
+    /// tree exceeds the budget is refused, however few bytes it has.
+    pub async fn read_document(self) -> Result<(Bytes, Share), Fault> {
+        let mut share = self.context.budget.share();
+        let body = self.read().await?;
+        share.resize(weigh_at_most(&body)).await?;
+        Ok((body, share))
     }
 
     /// Returns the body chunk by chunk. Its size is limited to `max` bytes in place of the limit for

@@ -64,16 +64,14 @@ impl CallerClients {
         place: &McpPlace,
         tokens: &Arc<dyn TokenStore>,
     ) -> Result<Option<CallerClients>, TransportError> {
-        let McpPlace::Url { url, headers, login, has_caller_tokens: true } = place else {
+        let McpPlace::Url { url, login, has_caller_tokens: true, .. } = place else {
             return Ok(None);
         };
-        // The gateway's own token is for the list of tools only.
-        let headers = headers.iter().filter(|(own, _)| !own.eq_ignore_ascii_case("authorization"));
-        let headers: Vec<_> = headers.cloned().collect();
         Ok(Some(CallerClients {
             name: name.to_owned(),
             url: url.clone(),
-            http: http(name, &headers)?,
+            // The gateway's own headers may be credentials, which are for the list of tools only.
+            http: http(name, &[])?,
             login: (**login).clone(),
             tokens: tokens.clone(),
             clients: Mutex::default(),

@@ -90,7 +90,7 @@ impl Asker<'_> {
         ledger: impl FnOnce() -> Arc<dyn Ledger>,
         request: HttpRequest,
     ) -> Result<Reply, Fault> {
-        let body = request.body.read().await?;
+        let (body, _share) = request.body.read_document().await?;
         let (decision, reason) = read(&body)?;
         let found = self.find(id, approvals).await?;
         if !self.may_answer(&found.tool) {

@@ -12,14 +12,19 @@ use toolwright_core::{Fault, FaultClass};
 
 /// Refuses a request that a browser sends for a page of another site.
 pub(super) fn check_origin(headers: &HeaderMap) -> Result<(), Fault> {
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
-    let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
-    if origin.as_ref().and_then(Uri::host).is_some_and(is_local) {
+    if !is_from_another_site(headers) {
         return Ok(());
     }
     let message = "A page of another site sent this request, and the gateway requires no key. \
                    Configure client keys to serve pages.";
     Err(Fault::new(FaultClass::Forbidden, message))
+}
+
+/// Whether a browser sent a request for a page of another site.
+pub(super) fn is_from_another_site(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else { return false };
+    let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
+    !origin.as_ref().and_then(Uri::host).is_some_and(is_local)
 }
 
 /// Refuses a request for another host than this machine. Browsers always send the host.

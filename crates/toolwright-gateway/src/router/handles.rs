@@ -57,7 +57,7 @@ pub(super) async fn answer(
             let media_type = request.headers.get(header::CONTENT_TYPE);
             let media_type =
                 media_type.and_then(|own| own.to_str().ok()).unwrap_or(JSON).to_owned();
-            let body = request.body.read().await?;
+            let (body, _share) = request.body.read_document().await?;
             let value = if media_type == JSON {
                 let value = Json::parse_bytes(&body);
                 StoredValue::json(

@@ -29,7 +29,7 @@ pub(super) async fn answer(
         let data: Vec<Json> = inputs.of_caller(&caller).into_iter().map(Json::Object).collect();
         return Ok(fault::document(&Json::Object(object! {"object": "list", "data": data})));
     }
-    let body = request.body.read().await?;
+    let (body, _share) = request.body.read_document().await?;
     let answer = read_answer(&body).map_err(|hint| {
         let mut fault = Fault::new(FaultClass::Invalid, hint);
         fault.param = Some("action".to_owned());

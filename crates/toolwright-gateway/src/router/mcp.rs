@@ -23,7 +23,7 @@ use toolwright_core::{Fault, FaultClass, object};
 
 use super::browser;
 use crate::gateway::{Gateway, Live};
-use crate::http::{Health, HttpRequest, Reply, ReplyBody};
+use crate::http::{Health, HttpRequest, Reply, ReplyBody, Share};
 use crate::key::{AuthenticatedClient, Client};
 use crate::mcp::CallerTokens;
 use crate::mcp::fixtures::FixtureFeatures;
@@ -80,8 +80,7 @@ pub(super) async fn answer(
     mut request: HttpRequest,
 ) -> Reply {
     let live = gateway.live();
-    // A page of another site must not use the credentials of a browser, either.
-    let admitted = browser::check_origin(&request.headers).and_then(|()| {
+    let admitted = check_page(&request.headers).and_then(|()| {
         let authenticated = live.keys.authenticate(&request.headers, &request.uri)?;
         authenticated.client.admit(request.started)?;
         Ok(authenticated)
@@ -101,10 +100,19 @@ pub(super) async fn answer(
     answered.unwrap_or_else(|fault| refuse_fault(&fault))
 }
 
+/// Refuses pages of other sites: they must not use the credentials of a browser, either.
+fn check_page(headers: &HeaderMap) -> Result<(), Fault> {
+    if browser::is_from_another_site(headers) {
+        let message = "Pages of other sites may not use /mcp, with or without a key.";
+        return Err(Fault::new(FaultClass::Forbidden, message));
+    }
+    Ok(())
+}
+
 impl Caller<'_> {
     async fn post(&self, state: &Arc<McpState>, request: HttpRequest) -> Result<Reply, Fault> {
         let HttpRequest { headers, body, .. } = request;
-        let body = body.read().await?;
+        let (body, share) = body.read_document().await?;
         let message = match Message::parse(&body) {
             Ok(message) => message,
             Err(invalid) => return Ok(message_reply(StatusCode::BAD_REQUEST, *invalid.0)),
@@ -129,7 +137,7 @@ impl Caller<'_> {
             }
             return match message {
                 Message::Request(request) => {
-                    let exchange = self.exchange(state, &headers).await?;
+                    let exchange = self.exchange(state, &headers, share).await?;
                     session.serve(state.server.clone(), request, exchange).await
                 }
                 Message::Notification(notification) => {
@@ -146,7 +154,7 @@ impl Caller<'_> {
             Message::Request(request)
                 if request.method == "initialize" && !request.is_stateless() =>
             {
-                let (exchange, messages) = self.exchange(state, &headers).await?;
+                let (exchange, messages) = self.exchange(state, &headers, share).await?;
                 let (peer, result) = state.server.initialize(&request.params, &exchange);
                 let server = self.server.clone();
                 let id = state.sessions.begin(peer, &self.client, server, messages)?;
@@ -155,7 +163,7 @@ impl Caller<'_> {
                 reply.headers_mut().insert(SESSION.clone(), id);
                 Ok(reply)
             }
-            Message::Request(request) => self.stateless(state, &headers, request).await,
+            Message::Request(request) => self.stateless(state, &headers, request, share).await,
             Message::Notification(_) => Ok(accepted()),
             Message::Response(_) => {
                 let message = "Invalid request: there is no session to answer a request of";
@@ -171,8 +179,9 @@ impl Caller<'_> {
         state: &Arc<McpState>,
         headers: &HeaderMap,
         request: Request,
+        share: Share,
     ) -> Result<Reply, Fault> {
-        let (exchange, messages) = self.exchange(state, headers).await?;
+        let (exchange, messages) = self.exchange(state, headers, share).await?;
         let checked = headers::check(headers, &request, &exchange.toolbox)
             .and_then(|()| Server::stateless_peer(&request));
         let peer = match checked {
@@ -226,10 +235,12 @@ impl Caller<'_> {
     }
 
     /// What a request is served with, and the messages before its response.
+    /// Opens the exchange of a request. It holds the memory for the request until it ends.
     async fn exchange(
         &self,
         state: &Arc<McpState>,
         headers: &HeaderMap,
+        share: Share,
     ) -> Result<(Exchange, stream::Messages), Fault> {
         // The ledger records every call.
         self.gateway.telemetry.admit().await?;
@@ -245,7 +256,8 @@ impl Caller<'_> {
         let toolbox = toolbox.with_journal(journal).with_handles(Arc::clone(&stores.handles));
         let context = Context::new()
             .with(self.live.tools.access(&self.client))
-            .with(CallerTokens::from_headers(headers));
+            .with(CallerTokens::from_headers(headers))
+            .with(share);
         let session = Session::new(RequestId::random().to_string())
             .with_caller(self.client.caller())
             .with_context(context);

@@ -348,7 +348,7 @@ fn shown(report: &RunReport) -> Reply {
 }
 
 async fn read(request: HttpRequest) -> Result<Json, Fault> {
-    let body = request.body.read().await?;
+    let (body, _share) = request.body.read_document().await?;
     Json::parse_bytes(&body)
         .map_err(|error| Fault::new(FaultClass::Invalid, format!("The body is not JSON: {error}")))
 }

@@ -9,7 +9,9 @@ mod pins;
 mod sets;
 mod stored;
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
@@ -246,7 +248,38 @@ fn keys_bind_the_tools_of_servers() {
     assert_eq!(ask_at(&gateway, "/mcp", &[], "tools/list", Object::new()).status, 401);
     // A page of another site is refused with and without a key.
     let page = [("authorization", "Bearer key-all"), ("origin", "https://evil.example")];
-    assert_eq!(ask_at(&gateway, "/mcp", &page, "tools/list", Object::new()).status, 403);
+    let refused = ask_at(&gateway, "/mcp", &page, "tools/list", Object::new());
+    assert_eq!(refused.status, 403);
+    assert!(refused.text().contains("with or without a key"), "{}", refused.text());
+}
+
+#[test]
+fn data_of_a_function_stay_out_of_the_answer_of_call_prefab_function() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("people.csv"), "name,city\nAda,London\n").unwrap();
+    let gateway = Gateway::start_with(folder, "[tools]\nroot = \".\"\n");
+    let parameters = object! {"path": "people.csv"};
+    let arguments = object! {
+        "prefab_id": "builtin-tables", "version": "latest", "function_name": "read_csv", "parameters": parameters,
+    };
+    let text = text_of(&call_tool(&gateway, "call_prefab_function", arguments));
+    assert!(text.contains("1 row") && text.contains("tw:"), "{text}");
+    assert!(!text.contains("Ada") && !text.contains("London"), "{text}");
+}
+
+#[test]
+fn a_call_whose_stream_cannot_be_continued_may_have_had_its_effect() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcp/servers/cut.py");
+    let mut command = Command::new("python3");
+    let mut process = command.arg(script).stdout(Stdio::piped()).spawn().unwrap();
+    let mut port = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
+    let url = format!("http://127.0.0.1:{}/mcp", port.trim());
+    let gateway = Gateway::start(&format!("[mcp.s]\nurl = \"{url}\"\n"));
+    assert_eq!(names(&gateway), ["s_work"]);
+    let text = text_of(&call_tool(&gateway, "s_work", Object::new()));
+    process.wait().unwrap();
+    assert!(text.contains("not known whether the call had its effect"), "{text}");
 }
 
 #[test]

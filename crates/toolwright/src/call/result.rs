@@ -90,7 +90,7 @@ impl CallResult {
         let CompleteOutput::Pieces(pieces) = &self.complete else { return Vec::new() };
         let mut handles: Vec<(HandleId, &StoredValue)> = Vec::new();
         for piece in pieces.iter() {
-            if let Root::Value(value, Some(id)) = &piece.root
+            if let Root::Value(value, Some(id)) | Root::Hidden(value, Some(id)) = &piece.root
                 && !handles.iter().any(|(known, _)| known == id)
             {
                 handles.push((*id, value));

@@ -409,13 +409,16 @@ fn unknown_function(prefab: &str, version: &str, function: &str) -> ToolError {
 }
 
 /// The result of a function for the model, and the links to its files. A long `content` is cut; the rest is
-/// behind a handle, which the summary names.
+/// behind a handle, which the summary names. Of data that the model must not see, there is only what the function
+/// says about them.
 fn shown_result(done: &CallResult, has_files: bool) -> (Json, Option<Json>) {
     let preview = done.outcome.content.iter().find_map(|part| match &part.body {
         Body::Text(text) => Some(text.as_str()),
         _ => None,
     });
-    let Some(value) = done.value() else { return (preview.into(), None) };
+    let Some(value) = done.value().filter(|_| !done.complete.is_hidden()) else {
+        return (preview.into(), None);
+    };
     let (mut value, mut files) = (value.into_owned(), None);
     if has_files {
         let (own, links) = runtime::split_files(value);

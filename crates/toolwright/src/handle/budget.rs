@@ -139,7 +139,7 @@ impl Keeper<'_> {
             Ok(id) => (format!("{about}\n{}", usage(id, "")), Some(id)),
             Err(why) => (format!("{about}\n[The data itself was not kept{why}.]"), None),
         };
-        Limited { shown: Shown::Text(text), value: Some(Root::Value(kept, id)) }
+        Limited { shown: Shown::Text(text), value: Some(Root::Hidden(kept, id)) }
     }
 
     async fn bytes(&self, blob: Blob) -> Limited {

@@ -39,6 +39,8 @@ pub(crate) enum Root {
     Part(usize),
     /// A value that is not in the content, and its handle if it was stored
     Value(StoredValue, Option<HandleId>),
+    /// The same for a value that the model must not see
+    Hidden(StoredValue, Option<HandleId>),
 }
 
 impl Piece {
@@ -50,10 +52,12 @@ impl Piece {
     fn get<'r>(&'r self, content: &'r [Part]) -> Option<OutputPiece<'r>> {
         match &self.root {
             Root::Part(index) => within(content.get(*index)?, &self.pointer),
-            Root::Value(StoredValue::Json(value), _) => {
+            Root::Value(StoredValue::Json(value), _)
+            | Root::Hidden(StoredValue::Json(value), _) => {
                 value.pointer(&self.pointer).map(OutputPiece::json)
             }
-            Root::Value(StoredValue::Bytes(blob), _) => Some(OutputPiece::Bytes(blob)),
+            Root::Value(StoredValue::Bytes(blob), _)
+            | Root::Hidden(StoredValue::Bytes(blob), _) => Some(OutputPiece::Bytes(blob)),
         }
     }
 
@@ -64,6 +68,10 @@ impl Piece {
             Root::Value(_, id) => {
                 let handle = Handle { id: (*id)?, pointer };
                 Some(object! {"handle": handle.to_string()}.into())
+            }
+            Root::Hidden(_, id) => {
+                let handle = Handle { id: (*id)?, pointer };
+                Some(object! {"handle": handle.to_string(), "hidden": true}.into())
             }
         }
     }
@@ -82,7 +90,9 @@ impl Piece {
                 None => store?.find(owner, id).await.ok()?,
             };
             values.insert(id, value.clone());
-            return Some(Piece { root: Root::Value(value, Some(id)), pointer });
+            let is_hidden = record.get("hidden").and_then(Json::as_bool) == Some(true);
+            let root = if is_hidden { Root::Hidden } else { Root::Value };
+            return Some(Piece { root: root(value, Some(id)), pointer });
         }
         let index = usize::try_from(record.get("part")?.as_u64()?).ok()?;
         Some(Piece { root: Root::Part(index), pointer: record.get("pointer")?.as_str()?.into() })
@@ -111,6 +121,12 @@ impl CompleteOutput {
                 pieces.iter().map(|piece| piece.get(content)).collect()
             }
         }
+    }
+
+    /// Whether a piece must not be shown to the model.
+    pub(crate) fn is_hidden(&self) -> bool {
+        let CompleteOutput::Pieces(pieces) = self else { return false };
+        pieces.iter().any(|piece| matches!(piece.root, Root::Hidden(..)))
     }
 
     /// The record for a journal. A value that was not stored is lost.

@@ -26,7 +26,7 @@ pub(crate) async fn success(
             let value = handle::put_in_slot(&slot.slot, content, owner, store).await;
             let value = value.map_err(|_| not_stored(&handler.tool().name))?;
             let reply = handle::reply(slot.reply.as_deref(), &value, written);
-            let piece = Piece { root: Root::Value(value, None), pointer: String::new() };
+            let piece = Piece { root: Root::Hidden(value, None), pointer: String::new() };
             (vec![Part::text(reply)], CompleteOutput::Pieces([piece].into()))
         }
         _ => budget_complete(content, settings.budget, owner, store).await,
@@ -88,7 +88,7 @@ fn enclose(
         CompleteOutput::Pieces(pieces) => {
             let place = |piece: &Piece| match &piece.root {
                 Root::Part(index) => places.get(*index).unwrap_or(piece).clone(),
-                Root::Value(..) => piece.clone(),
+                Root::Value(..) | Root::Hidden(..) => piece.clone(),
             };
             CompleteOutput::Pieces(pieces.iter().map(place).collect())
         }

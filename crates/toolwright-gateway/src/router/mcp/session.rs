@@ -42,8 +42,8 @@ const MAX_EVENTS: usize = 1000;
 /// Maximum size of the messages of a request that are kept, in bytes.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Maximum size of all messages that are kept for clients that have disconnected, in bytes. Beyond it, those of a
-/// request that finishes are dropped.
+/// Maximum size of all messages that are kept for clients that may continue a stream, in bytes. Beyond it, a request that
+/// finishes leaves none if its client has disconnected, and takes the place of earlier ones of its session.
 const MAX_KEPT: usize = 256 << 20;
 
 /// How long the messages of a finished request are kept.
@@ -261,8 +261,13 @@ impl McpSession {
                 let is_kept = run(server, request, peer, exchange, messages, &own, answered).await;
                 drop(permit);
                 if is_kept {
+                    while own.total.load(Ordering::Relaxed) > MAX_KEPT
+                        && lock(&streams).pop_front().is_some()
+                    {}
+                    let kept = Arc::downgrade(&own);
+                    drop(own);
                     sleep(KEEP).await;
-                    lock(&streams).retain(|log| !Arc::ptr_eq(log, &own));
+                    lock(&streams).retain(|log| !std::ptr::eq(Arc::as_ptr(log), kept.as_ptr()));
                 }
             });
         }

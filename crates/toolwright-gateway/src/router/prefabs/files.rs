@@ -92,7 +92,7 @@ impl ClientFiles<'_> {
     }
 
     async fn generate_upload_url(&self, request: HttpRequest) -> Result<Json, Refusal> {
-        let body = request.body.read().await?;
+        let (body, _share) = request.body.read_document().await?;
         let document = super::json_object(&body)?;
         let filename = super::text(&document, "filename")?.filter(|own| !own.trim().is_empty());
         let filename = filename.ok_or_else(|| missing("filename"))?;

@@ -55,6 +55,23 @@ fn a_request_that_never_fits_is_too_large_in_every_dialect() {
 }
 
 #[test]
+fn a_document_that_never_fits_is_too_large_at_every_endpoint() {
+    let gateway = gateway(&Upstream::start([]));
+    let heavy = heavy(0, 1 << 20);
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x","arguments":{{"a":{heavy}}}}}}}"#
+    );
+    let answer = format!(r#"{{"answer":"approve","x":{heavy}}}"#);
+    for (path, body) in [("/mcp", &call), ("/v1/approvals/x", &answer), ("/v1/plans", &answer)] {
+        let refused = gateway.post(path, &[], body.as_bytes());
+        assert_eq!(refused.status, 413, "{path}: {}", refused.text());
+        assert!(refused.text().contains("limits.memory"), "{path}: {}", refused.text());
+    }
+    assert_bounded(&gateway);
+    assert_well(&gateway);
+}
+
+#[test]
 fn many_large_requests_at_once_are_answered_in_bounded_memory() {
     let gateway = gateway(&Upstream::start([]));
     let clients = ["openai-chat", "anthropic", "gemini", "ollama"].map(vendor);

@@ -120,7 +120,9 @@ fn a_caller_is_known_to_the_server_by_its_own_token_only() {
         let hash = KeyHash::of(&format!("key-{name}"));
         format!("[keys.{name}]\nhash = \"{hash}\"\ntenant = \"{name}\"\n")
     };
-    let config = key("one") + &key("two") + &server.table("token = { caller = true }");
+    let config = key("one")
+        + &key("two")
+        + &server.table("token = { caller = true }\nheaders = { x-own = \"-gateway\" }");
     let gateway = Gateway::start(&config);
     // The list of tools is had with the gateway's own token, which no call uses.
     log_in(&gateway, &[]);

@@ -294,7 +294,9 @@ impl Http {
                 return Err(self.ended_because(fault));
             };
             sleep(stream.wait()).await;
-            let incoming = self.get(Some(last)).await?;
+            // The request itself was sent.
+            let ended = |error| self.ended_because(format!("{fault}, and then {error}"));
+            let incoming = self.get(Some(last)).await.map_err(ended)?;
             if !incoming.status.is_success() {
                 return Err(self.ended_because(fault));
             }
