@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// What the message of a call says whose answer is lost.
+#[cfg(any(feature = "catalog", feature = "mcp"))]
+pub(crate) const IN_DOUBT: &str =
+    "It is not known whether the call had its effect; check before you repeat it";
+
 /// The error of a tool. Any error converts to it with `?`.
 ///
 /// It does not implement [`std::error::Error`], because that would rule out the conversion from

@@ -13,8 +13,9 @@ use toolwright_core::{Fault, Json, Tool, object, percent};
 
 use super::access::tool_name;
 use super::manifest::FILES;
+use super::runtime::http::{is_unprocessed, is_unsent};
 use super::runtime::{FunctionStream, StreamError, with_files};
-use crate::error::ToolError;
+use crate::error::{IN_DOUBT, ToolError};
 use crate::handler::{Handler, ToolResult};
 use crate::output::Output;
 use crate::redact::known::KnownSecrets;
@@ -138,15 +139,15 @@ impl RemoteCatalog {
             value.set_sensitive(true);
             request.headers_mut().insert("x-internal-token", value);
         }
-        let incoming = self.send(request).await?;
+        let incoming = self.send(request, false).await?;
         if incoming.status.is_success()
             && begins_with(&incoming.headers, &CONTENT_TYPE, "text/event-stream")
         {
             return self.read_stream(incoming).await;
         }
-        let answer = self.read_json(incoming).await?;
+        let answer = self.read_json(incoming, false).await?;
         let result = answer.pointer("/results/0");
-        let result = result.ok_or_else(|| self.failed("its answer has no result"))?;
+        let result = result.ok_or_else(|| self.in_doubt("its answer has no result"))?;
         if result.get("status").and_then(Json::as_str) != Some("SUCCESS") {
             let error = result.get("error").cloned().unwrap_or_default();
             let message = error.as_str().or_else(|| error.get("message")?.as_str());
@@ -158,11 +159,11 @@ impl RemoteCatalog {
 
     /// Reads the events of a streaming function, and returns its result.
     async fn read_stream(&self, incoming: Incoming) -> ToolResult {
-        let broken = |fault: Fault| self.failed(&fault.message);
-        let invalid = |error: FrameError| self.failed(&error.to_string());
+        let broken = |fault: Fault| self.in_doubt(&fault.message);
+        let invalid = |error: FrameError| self.in_doubt(&error.to_string());
         let known = self.known_secrets();
         let malformed =
-            |error: StreamError| error.into_tool_error(&known, |problem| self.failed(problem));
+            |error: StreamError| error.into_tool_error(&known, |problem| self.in_doubt(problem));
         let (mut reader, mut stream) = (FrameReader::new(Framing::Sse), FunctionStream::default());
         let (mut body, mut size) = (incoming.body, 0);
         loop {
@@ -173,7 +174,7 @@ impl RemoteCatalog {
                     size += bytes.len();
                     if size > MAX_ANSWER_BYTES {
                         let problem = format!("its answer has more than {MAX_ANSWER_BYTES} bytes");
-                        return Err(self.failed(&problem));
+                        return Err(self.in_doubt(&problem));
                     }
                     reader.push(bytes, &mut frames).map_err(invalid)?;
                 }
@@ -205,7 +206,7 @@ impl RemoteCatalog {
         let query = version.map(|version| format!("?version={}", percent::encode(version)));
         let path = format!("{path}{}", query.unwrap_or_default());
         let request = self.request(Method::GET, &path, Bytes::new())?;
-        let answer = async { self.read_json(self.send(request).await?).await };
+        let answer = async { self.read_json(self.send(request, true).await?, true).await };
         match tokio::time::timeout(READ_DEADLINE, answer).await {
             Ok(answer) => answer,
             Err(_) => Err(self.failed(&format!("no answer within {READ_DEADLINE:?}")).retryable()),
@@ -227,20 +228,28 @@ impl RemoteCatalog {
         Ok(request)
     }
 
-    async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ToolError> {
+    async fn send(
+        &self,
+        request: Request<Bytes>,
+        is_repeatable: bool,
+    ) -> Result<Incoming, ToolError> {
         let sent = self.http.send(request).await;
-        sent.map_err(|fault| self.failed(&fault.message).retryable())
+        sent.map_err(|fault| self.cut_off(&fault.message, is_repeatable || is_unsent(&fault)))
     }
 
-    async fn read_json(&self, incoming: Incoming) -> Result<Json, ToolError> {
+    async fn read_json(&self, incoming: Incoming, is_repeatable: bool) -> Result<Json, ToolError> {
         let status = incoming.status;
         let body = incoming.body.collect(MAX_ANSWER_BYTES).await;
-        let body = body.map_err(|fault| self.failed(&fault.message).retryable())?;
+        let body = body.map_err(|fault| self.cut_off(&fault.message, is_repeatable))?;
         let known = self.known_secrets();
         let text = String::from_utf8_lossy(&body);
         let answer = Json::parse(&text).ok().map(|answer| known.json(answer));
         if status.is_success() {
-            return answer.ok_or_else(|| self.failed("its answer is not JSON; check the URL"));
+            let problem = "its answer is not JSON; check the URL";
+            let failed = || {
+                if is_repeatable { self.failed(problem) } else { self.in_doubt(problem) }
+            };
+            return answer.ok_or_else(failed);
         }
         let detail = answer.as_ref().and_then(|answer| answer.get("detail"));
         let message = detail.and_then(|own| own.as_str().or_else(|| own.get("message")?.as_str()));
@@ -250,9 +259,21 @@ impl RemoteCatalog {
             }
             _ => {
                 let problem = format!("status {}: {}", status.as_u16(), shown(&known.text(&text)));
-                Err(self.failed(&problem).retryable())
+                Err(self.cut_off(&problem, is_repeatable || is_unprocessed(status)))
             }
         }
+    }
+
+    /// The error of a request without an answer of the catalog. A harmless one may be sent again.
+    fn cut_off(&self, problem: &str, is_harmless: bool) -> ToolError {
+        if is_harmless { self.failed(problem).retryable() } else { self.in_doubt(problem) }
+    }
+
+    /// The error of a call that may have run.
+    fn in_doubt(&self, problem: &str) -> ToolError {
+        // The advice of the transport is for requests without effects.
+        let (what, _) = problem.split_once("; try again").unwrap_or((problem, ""));
+        self.failed(&format!("{what}. {IN_DOUBT}"))
     }
 
     fn failed(&self, problem: &str) -> ToolError {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::error::ToolError;
+use crate::error::{IN_DOUBT, ToolError};
 use crate::mcp::message::RpcError;
 use crate::oauth::Challenge;
 
@@ -109,9 +109,9 @@ impl ClientError {
         let is_unsent = self.is_unsent();
         let error = match &self {
             ClientError::Refused { error, .. } => ToolError::new(error.message.clone()),
-            ClientError::Ended { .. } | ClientError::Timeout { .. } => ToolError::new(format!(
-                "{self}. It is not known whether the call had its effect; check before you repeat it"
-            )),
+            ClientError::Ended { .. } | ClientError::Timeout { .. } => {
+                ToolError::new(format!("{self}. {IN_DOUBT}"))
+            }
             _ => ToolError::new(self.to_string()),
         };
         let error = error.with_kind("McpError");

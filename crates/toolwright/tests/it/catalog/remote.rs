@@ -132,3 +132,53 @@ async fn the_tools_use_another_server() {
         assert!(result.contains(wanted) && result.contains(r#""success":false"#), "{result}");
     }
 }
+
+/// Answers every request with these bytes, once it has arrived.
+async fn serve_bytes(answer: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = vec![0; 4096];
+            let _ = stream.read(&mut request).await.unwrap();
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn a_call_whose_answer_is_lost_may_have_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = Catalog::open(folder.path()).unwrap();
+    let files = Files::open(folder.path(), FileLimits::default()).unwrap();
+    let tools = CatalogTools::local(catalog, Arc::new(Runner::new(folder.path(), files)));
+    let unreachable = "http://127.0.0.1:1".to_owned();
+    for (address, is_in_doubt) in [
+        (serve_bytes("").await, true),
+        (serve_bytes("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{").await, true),
+        (serve_bytes("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await, true),
+        (serve_bytes("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await, true),
+        (
+            serve_bytes(
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9\r\n\r\n:",
+            )
+            .await,
+            true,
+        ),
+        (serve_bytes("HTTP/1.1 502 X\r\ncontent-length: 0\r\n\r\n").await, true),
+        (serve_bytes("HTTP/1.1 504 X\r\ncontent-length: 0\r\n\r\n").await, true),
+        (serve_bytes("HTTP/1.1 503 X\r\ncontent-length: 0\r\n\r\n").await, false),
+        (serve_bytes("HTTP/1.1 401 X\r\ncontent-length: 0\r\n\r\n").await, false),
+        (unreachable, false),
+    ] {
+        let remote = RemoteCatalog::new(&address).unwrap();
+        let toolbox = Toolbox::new(tools.clone().with_remote(Some(remote)).handlers()).unwrap();
+        let arguments = r#"{"prefab_id": "a-prefab", "version": "1.0.0", "function_name": "run", "parameters": {}}"#;
+        let call = call("c1", "call_prefab_function", arguments);
+        let result = text(&done(toolbox.call(&Session::new("run"), &call).await));
+        assert!(result.contains(&address) && result.contains(r#""success":false"#), "{result}");
+        assert_eq!(result.contains("not known whether the call had"), is_in_doubt, "{result}");
+        assert!(!is_in_doubt || !result.contains("try again"), "{result}");
+    }
+}
