@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-use tokio::sync::mpsc;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStderr, ChildStdin};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -21,6 +21,13 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Number of messages that wait to be written.
 const QUEUE: usize = 64;
+
+/// Maximum number of requests of the server that are being answered. More than those that wait for a user, so that there
+/// are none left only if the server does not read its answers.
+const MAX_ANSWERS: usize = 64;
+
+/// How long a server may leave its answers unread before it is ended.
+const UNREAD: Duration = Duration::from_secs(10);
 
 /// Maximum number of bytes of stderr that are kept for an error message.
 const MAX_STDERR: usize = 2000;
@@ -154,8 +161,13 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<String>) {
 }
 
 /// Reads messages until the end, and returns why it ended.
-async fn read(stdout: ChildStdout, answers: mpsc::WeakSender<String>, inbox: Arc<Inbox>) -> String {
+async fn read(
+    stdout: impl AsyncRead + Unpin,
+    answers: mpsc::WeakSender<String>,
+    inbox: Arc<Inbox>,
+) -> String {
     let mut stdout = BufReader::new(stdout);
+    let answering = Arc::new(Semaphore::new(MAX_ANSWERS));
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -174,8 +186,12 @@ async fn read(stdout: ChildStdout, answers: mpsc::WeakSender<String>, inbox: Arc
             continue;
         }
         if let Some(request) = inbox.deliver(line, None) {
+            let Ok(Ok(permit)) = timeout(UNREAD, answering.clone().acquire_owned()).await else {
+                return format!("it did not read the answers to its requests for {UNREAD:?}");
+            };
             let (inbox, answers) = (inbox.clone(), answers.clone());
             tokio::spawn(async move {
+                let _permit = permit;
                 let answer = inbox.answer(request, None).await;
                 if let Some(answers) = answers.upgrade() {
                     let _ = answers.send(Message::Response(answer).compact()).await;
@@ -198,4 +214,34 @@ async fn collect(mut stderr: ChildStderr, errors: Arc<Mutex<Vec<u8>>>) {
 
 fn lock(errors: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
     errors.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+
+    fn read_pings(answers: &mpsc::Sender<String>) -> impl Future<Output = String> + use<> {
+        let inbox = Arc::new(Inbox::new("s".into(), Arc::default()));
+        let pings = std::io::Cursor::new(PING.repeat(1000).into_bytes());
+        read(pings, answers.downgrade(), inbox)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_does_not_read_its_answers_is_ended() {
+        let (answers, _unread) = mpsc::channel(QUEUE);
+        let reason = read_pings(&answers).await;
+        assert_eq!(reason, "it did not read the answers to its requests for 10s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_reads_gets_every_answer() {
+        let (answers, mut queue) = mpsc::channel(QUEUE);
+        let reading = tokio::spawn(read_pings(&answers));
+        for _ in 0..1000 {
+            assert!(queue.recv().await.unwrap().contains("result"));
+        }
+        assert_eq!(reading.await.unwrap(), "its process has ended");
+    }
 }
