@@ -224,6 +224,14 @@ impl Handler {
         self
     }
 
+    /// Never caches results, also if a cache is set: they depend on more than the caller and the arguments, such as on
+    /// a token that only the request has.
+    #[must_use]
+    pub fn without_cache(mut self) -> Handler {
+        self.settings.is_never_cached = true;
+        self
+    }
+
     /// Limits the number of concurrent calls.
     #[must_use]
     pub fn with_concurrency(mut self, calls: usize) -> Handler {

@@ -168,6 +168,8 @@ pub struct Settings {
     pub retry: Option<Retry>,
     /// How long a result is cached for equal arguments; only for tools without effects
     pub cache: Option<Duration>,
+    /// Whether a result depends on more than the caller and the arguments, so that it is never cached
+    pub is_never_cached: bool,
     /// Maximum number of concurrent calls
     pub concurrency: Option<usize>,
     /// The effect of a call
@@ -201,6 +203,7 @@ impl Default for Settings {
             deadline: Duration::from_mins(1),
             retry: None,
             cache: None,
+            is_never_cached: false,
             concurrency: None,
             effect: Effect::default(),
             budget: DEFAULT_BUDGET,
@@ -224,6 +227,7 @@ impl fmt::Debug for Settings {
             .field("deadline", &self.deadline)
             .field("retry", &self.retry)
             .field("cache", &self.cache)
+            .field("is_never_cached", &self.is_never_cached)
             .field("concurrency", &self.concurrency)
             .field("effect", &self.effect)
             .field("budget", &self.budget)

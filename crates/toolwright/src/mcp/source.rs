@@ -408,7 +408,9 @@ impl McpSource {
                 remote.call(scope, arguments).await
             }
         });
-        Ok(self.with_settings(handler, tool, slot))
+        let handler = self.with_settings(handler, tool, slot);
+        // Requests of one caller may have different tokens.
+        Ok(if self.selector.is_some() { handler.without_cache() } else { handler })
     }
 
     /// What a model sees of the results of a tool, and the slot that stores them.

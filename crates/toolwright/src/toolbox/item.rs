@@ -65,7 +65,11 @@ impl Item {
         let parameters = Arc::new(Parameters::compile(handler.tool(), &settings.hidden)?);
         let cache = match (settings.cache, settings.effect) {
             // A result for the value of a slot is not one for another value.
-            (Some(lifetime), Effect::None) if !reads_slots(settings) => Some(Cache::new(lifetime)),
+            (Some(lifetime), Effect::None)
+                if !settings.is_never_cached && !reads_slots(settings) =>
+            {
+                Some(Cache::new(lifetime))
+            }
             _ => None,
         };
         let limit = settings.concurrency.map_or_else(Limit::default, Limit::new);
@@ -102,8 +106,8 @@ impl Item {
     /// It shares the limit and the cache of this one.
     pub(crate) fn renewed(&self, handler: &Handler) -> Option<Item> {
         let (own, new) = (self.handler.settings(), handler.settings());
-        let is_same = self.digest == handler.digest()
-            && (own.cache, own.concurrency) == (new.cache, new.concurrency);
+        let kept = |of: &Settings| (of.cache, of.is_never_cached, of.concurrency);
+        let is_same = self.digest == handler.digest() && kept(own) == kept(new);
         is_same.then(|| Item { handler: handler.clone(), ..self.clone() })
     }
 }

@@ -158,3 +158,33 @@ fn a_caller_is_known_to_the_server_by_its_own_token_only() {
     assert!(answer.contains("whoami caller-4"), "{answer}");
     assert!(!gateway.log().contains("caller-"), "{}", gateway.log());
 }
+
+#[test]
+fn a_result_for_one_token_is_not_cached_for_another() {
+    let server = GuardedServer::start();
+    let gateway = Gateway::start(&server.table("token = { caller = true }"));
+    for (id, runtime, more) in [
+        ("ticket-prefab", r#"{"mcp": {"server": "s"}}"#, ""),
+        (
+            "plan-prefab",
+            r#"{"plan": {}}"#,
+            r#", "plan": {"plan": "1", "steps": {"a": {"tool": "ticket-prefab/whoami"}}, "outputs": {"who": {"$from": "a"}}}"#,
+        ),
+    ] {
+        let manifest = format!(
+            r#"{{"id": "{id}", "version": "1.0.0", "name": "Tickets", "description": "Tells who calls.",
+                "functions": [{{"name": "whoami", "description": "Tells who calls.", "effect": "read-only",
+                "cache": "5m"{more}}}], "runtime": {runtime}}}"#
+        );
+        let path = gateway.file(&format!("{id}.json"));
+        std::fs::write(&path, manifest).unwrap();
+        super::pins::run(&gateway, &["catalog", "add", path.to_str().unwrap()]);
+        let body = br#"{"function": "whoami", "parameters": {}}"#;
+        for token in ["caller-1", "caller-2"] {
+            let headers = [("toolwright-mcp-token-s", token)];
+            let path = format!("/v1/prefabs/{id}/execute");
+            let answer = gateway.post(&path, &headers, body).ok().text();
+            assert!(answer.contains(&format!("whoami {token}")), "{answer}");
+        }
+    }
+}

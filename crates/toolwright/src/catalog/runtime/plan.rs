@@ -22,6 +22,8 @@ pub(super) fn into_handler(tool: Tool, plan: Arc<Plan>, tools: PlanToolboxes) ->
             Ok(Output::json(nested::run(&scope, &toolbox, &plan, inputs).await?))
         }
     });
+    // Its steps may use slots and tokens of the request.
+    let handler = handler.without_cache();
     match deadline {
         Some(deadline) => handler.with_deadline(deadline),
         None => handler,
