@@ -605,14 +605,24 @@ async fn a_report_keeps_few_large_arguments() {
     assert_eq!(kept, [true, true, false]);
 }
 
-#[tokio::test]
-async fn a_plan_is_checked_on_another_thread() {
-    let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap());
-    let new = || NewRun::new(plan(r#"{"plan":"1","steps":{"a":{"tool":"echo"}}}"#), json("{}"));
-    assert!(engine.start(new()).now_or_never().is_none());
-    let run = engine.start(new()).await.unwrap();
-    assert!(engine.fork(&run, "a", None, toolwright::Caller::default()).now_or_never().is_none());
-    assert!(engine.fork(&run, "a", None, toolwright::Caller::default()).await.is_ok());
+#[test]
+fn a_plan_is_checked_on_another_thread() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap());
+        let new = || NewRun::new(plan(r#"{"plan":"1","steps":{"a":{"tool":"echo"}}}"#), json("{}"));
+        let run = engine.start(new()).await.unwrap();
+        let fork = || engine.fork(&run, "a", None, toolwright::Caller::default());
+        // The only thread for it is busy.
+        let (free, busy) = std::sync::mpsc::channel::<()>();
+        let thread = tokio::task::spawn_blocking(move || busy.recv());
+        assert!(engine.start(new()).now_or_never().is_none());
+        assert!(fork().now_or_never().is_none());
+        drop(free);
+        assert!(thread.await.unwrap().is_err());
+        assert!(fork().await.is_ok());
+    });
 }
 
 #[tokio::test]
