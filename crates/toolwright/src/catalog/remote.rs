@@ -13,7 +13,7 @@ use toolwright_core::{Fault, Json, Tool, object, percent};
 
 use super::access::tool_name;
 use super::manifest::FILES;
-use super::runtime::http::{is_unprocessed, is_unsent};
+use super::runtime::http::is_unprocessed;
 use super::runtime::{FunctionStream, StreamError, with_files};
 use crate::error::{IN_DOUBT, ToolError};
 use crate::handler::{Handler, ToolResult};
@@ -21,6 +21,7 @@ use crate::output::Output;
 use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
 use crate::toolbox::CompiledTool;
+use crate::transport::fault::is_unsent;
 use crate::transport::{HttpClient, Incoming, TransportError, begins_with};
 
 /// Deadline of a request that reads definitions.
@@ -271,9 +272,7 @@ impl RemoteCatalog {
 
     /// The error of a call that may have run.
     fn in_doubt(&self, problem: &str) -> ToolError {
-        // The advice of the transport is for requests without effects.
-        let (what, _) = problem.split_once("; try again").unwrap_or((problem, ""));
-        self.failed(&format!("{what}. {IN_DOUBT}"))
+        self.failed(&format!("{problem}. {IN_DOUBT}"))
     }
 
     fn failed(&self, problem: &str) -> ToolError {

@@ -202,12 +202,25 @@ impl HttpClient {
 
     /// Sends a request and returns the response when its head has arrived, whatever its status. Dropping the
     /// future cancels the request. Headers that belong to the connection are removed.
-    pub async fn send(&self, mut request: Request<Bytes>) -> Result<Incoming, Fault> {
+    ///
+    /// A fault advises to try again only if nothing was sent, or if the method is idempotent.
+    pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, Fault> {
+        let is_repeatable = request.method().is_idempotent();
+        self.send_as(request, is_repeatable).await
+    }
+
+    /// Sends a request as [`send`](HttpClient::send) does. The caller says whether a repeated one is harmless.
+    pub(crate) async fn send_as(
+        &self,
+        mut request: Request<Bytes>,
+        is_repeatable: bool,
+    ) -> Result<Incoming, Fault> {
         let setup = &self.0.setup;
         redirect::check(request.uri()).map_err(|why| fault::invalid(&setup.label, why))?;
         self.prepare(request.headers_mut());
         for _ in 0..setup.redirects {
-            let incoming = self.exchange(request.clone(), self.acquire().await?).await?;
+            let permit = self.acquire().await?;
+            let incoming = self.exchange(request.clone(), permit, is_repeatable).await?;
             let (status, headers) = (incoming.status, &incoming.headers);
             let next = redirect::follow(request, status, headers, setup.policy.is_any());
             match next.map_err(|why| fault::answer(&setup.label, why))? {
@@ -215,7 +228,7 @@ impl HttpClient {
                 None => return Ok(incoming),
             }
         }
-        let incoming = self.exchange(request, self.acquire().await?).await?;
+        let incoming = self.exchange(request, self.acquire().await?, is_repeatable).await?;
         let is_redirect =
             incoming.status.is_redirection() && incoming.headers.contains_key(LOCATION);
         if setup.redirects > 0 && is_redirect {
@@ -268,11 +281,13 @@ impl HttpClient {
         permit.map_err(|full| fault::full(&setup.label, full))
     }
 
-    /// Sends a request as it is, to the address of its URI. It must ask for an identity encoding.
+    /// Sends a request as it is, to the address of its URI. It must ask for an identity encoding. The
+    /// caller says whether a repeated request is harmless.
     pub(crate) async fn exchange(
         &self,
         request: Request<Bytes>,
         permit: Permit,
+        is_repeatable: bool,
     ) -> Result<Incoming, Fault> {
         let Shared { setup, client, .. } = &*self.0;
         let sent = Sent::default();
@@ -292,7 +307,12 @@ impl HttpClient {
             () = informational.exceeded() => {
                 return Err(fault::too_many_informational(&setup.label));
             }
-            response = setup.head(client.request(request), &sent, &mut timer) => response?,
+            response = setup.head(
+                client.request(request),
+                &sent,
+                &mut timer,
+                is_repeatable,
+            ) => response?,
         };
         // Only a proxy that forwards requests sends this status.
         if is_proxied && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
@@ -302,6 +322,7 @@ impl HttpClient {
             label: Arc::clone(&setup.label),
             timer,
             idle: setup.deadlines.idle,
+            is_repeatable,
             limit: setup.max_response,
             permit: Some(permit),
         };
@@ -316,11 +337,13 @@ impl Setup {
         mut response: ResponseFuture,
         sent: &Sent,
         timer: &mut Timer,
+        is_repeatable: bool,
     ) -> Result<Response<hyper::body::Incoming>, Fault> {
         let wait = self.deadlines.first_byte;
         poll_fn(|context| {
             if let Poll::Ready(response) = Pin::new(&mut response).poll(context) {
-                let fault = |error| fault::no_answer(&self.label, &error, &self.deadlines);
+                let fault =
+                    |error| fault::no_answer(&self.label, &error, &self.deadlines, is_repeatable);
                 return Poll::Ready(response.map_err(fault));
             }
             loop {
@@ -329,7 +352,8 @@ impl Setup {
                 // when the request was sent, since connecting has its own deadline.
                 let from = sent.at().unwrap_or_else(tokio::time::Instant::now);
                 if from.elapsed() >= wait && sent.at().is_some() {
-                    return Poll::Ready(Err(fault::no_head(&self.label, &self.deadlines)));
+                    let fault = fault::no_head(&self.label, &self.deadlines, is_repeatable);
+                    return Poll::Ready(Err(fault));
                 }
                 timer.set(from, wait);
             }

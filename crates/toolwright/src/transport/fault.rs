@@ -6,12 +6,14 @@
 //! | no connection, no TLS | Internal | 502 | `upstream_unreachable`, `upstream_tls` |
 //! | a proxy that cannot be used | Internal | 502 | `upstream_proxy` |
 //! | an address that the policy refuses | Forbidden | 403 | `address_refused` |
-//! | a deadline passed | Timeout | 504 | `upstream_timeout` |
+//! | no connection within the deadline | Timeout | 504 | `upstream_connect_timeout` |
+//! | another deadline passed | Timeout | 504 | `upstream_timeout` |
 //! | closed or interrupted | Internal | 502 | `upstream_broken` |
 //! | an invalid response (redirect, web page, too large) | Internal | 502 | `upstream_answer` |
 //! | too many requests wait | Overloaded | 503 | `upstream_crowded` |
 //!
-//! No message contains a key, an address or a piece of a body. Only a refused address names its host.
+//! No message contains a key, an address or a piece of a body. Only a refused address names its host. A message
+//! advises to try again only if a repeated request is harmless: nothing was sent, or its sender says so.
 
 use std::error::Error;
 use std::io;
@@ -26,6 +28,39 @@ use super::permit::Full;
 use super::policy::AddressRefused;
 use super::pool::ConnectTimeout;
 use super::tunnel::ProxyError;
+
+/// Codes of faults where nothing was sent.
+#[cfg(any(feature = "catalog", feature = "mcp"))]
+const UNSENT: [&str; 6] = [
+    "upstream_unreachable",
+    "upstream_connect_timeout",
+    "upstream_crowded",
+    "upstream_tls",
+    "upstream_proxy",
+    "address_refused",
+];
+
+/// Codes of faults that may end by themselves.
+#[cfg(feature = "catalog")]
+const TRANSIENT: [&str; 5] = [
+    "upstream_unreachable",
+    "upstream_connect_timeout",
+    "upstream_crowded",
+    "upstream_timeout",
+    "upstream_broken",
+];
+
+/// Whether the request of a fault was not sent.
+#[cfg(any(feature = "catalog", feature = "mcp"))]
+pub(crate) fn is_unsent(fault: &Fault) -> bool {
+    fault.code.as_deref().is_some_and(|code| UNSENT.contains(&code))
+}
+
+/// Whether a fault may end by itself.
+#[cfg(feature = "catalog")]
+pub(crate) fn is_transient(fault: &Fault) -> bool {
+    fault.code.as_deref().is_some_and(|code| TRANSIENT.contains(&code))
+}
 
 /// The request cannot be sent.
 pub(crate) fn invalid(label: &str, what: &str) -> Fault {
@@ -49,9 +84,9 @@ pub(crate) fn full(label: &str, full: Full) -> Fault {
 }
 
 /// No response head arrived within the deadline.
-pub(crate) fn no_head(label: &str, deadlines: &Deadlines) -> Fault {
+pub(crate) fn no_head(label: &str, deadlines: &Deadlines, is_repeatable: bool) -> Fault {
     let wait = span(deadlines.first_byte);
-    late(format!("{label} did not begin to answer within {wait} (first_byte)"))
+    late(format!("{label} did not begin to answer within {wait} (first_byte)"), is_repeatable)
 }
 
 /// Too many informational replies came before a response.
@@ -65,12 +100,17 @@ pub(crate) fn too_many_informational(label: &str) -> Fault {
 }
 
 /// No frame arrived within the deadline.
-pub(crate) fn no_frame(label: &str, idle: Duration) -> Fault {
-    late(format!("{label} sent no data for {} (idle)", span(idle)))
+pub(crate) fn no_frame(label: &str, idle: Duration, is_repeatable: bool) -> Fault {
+    late(format!("{label} sent no data for {} (idle)", span(idle)), is_repeatable)
 }
 
 /// The exchange failed before the response head.
-pub(crate) fn no_answer(label: &str, error: &legacy::Error, deadlines: &Deadlines) -> Fault {
+pub(crate) fn no_answer(
+    label: &str,
+    error: &legacy::Error,
+    deadlines: &Deadlines,
+    is_repeatable: bool,
+) -> Fault {
     if error.is_connect() {
         return no_address(label, error, deadlines);
     }
@@ -79,7 +119,10 @@ pub(crate) fn no_answer(label: &str, error: &legacy::Error, deadlines: &Deadline
             let what = "sent a response that is not HTTP, or whose headers are too large";
             answer(label, &format!("{what}; check the scheme and the port of its URL"))
         }
-        _ => broken(label, "closed the connection before it answered; try again"),
+        _ => {
+            let advice = advice(is_repeatable);
+            broken(label, &format!("closed the connection before it answered{advice}"))
+        }
     }
 }
 
@@ -94,7 +137,8 @@ pub(crate) fn no_address(
     let reason = innermost.map(io::Error::kind);
     if find::<ConnectTimeout>(error).is_some() || reason == Some(io::ErrorKind::TimedOut) {
         let wait = span(deadlines.connect);
-        return late(format!("{label} could not be connected to within {wait} (connect)"));
+        let late = late(format!("{label} could not be connected to within {wait} (connect)"), true);
+        return Fault { code: Some("upstream_connect_timeout".to_owned()), ..late };
     }
     if let Some(refused) = find::<AddressRefused>(error) {
         let message = format!("{label} cannot be reached: {refused}");
@@ -161,17 +205,21 @@ fn no_tls(label: &str, error: &rustls::Error) -> Fault {
 }
 
 /// The response was interrupted.
-pub(crate) fn broken_off(label: &str, error: &hyper::Error, announced: Option<u64>) -> Fault {
+pub(crate) fn broken_off(
+    label: &str,
+    error: &hyper::Error,
+    announced: Option<u64>,
+    is_repeatable: bool,
+) -> Fault {
+    let advice = advice(is_repeatable);
     if error.is_parse() {
-        return answer(label, "sent invalid HTTP within its response; try again");
+        return answer(label, &format!("sent invalid HTTP within its response{advice}"));
     }
-    match announced {
-        Some(length) => {
-            let what = format!("closed the connection before the {length} bytes it announced");
-            broken(label, &(what + " were there; try again"))
-        }
-        None => broken(label, "closed the connection in the middle of its answer; try again"),
-    }
+    let when = match announced {
+        Some(length) => format!("before the {length} bytes it announced were there"),
+        None => "in the middle of its answer".to_owned(),
+    };
+    broken(label, &format!("closed the connection {when}{advice}"))
 }
 
 /// The response is invalid.
@@ -184,9 +232,15 @@ pub(crate) fn broken(label: &str, what: &str) -> Fault {
     ours(FaultClass::Internal, 502, "upstream_broken", format!("{label} {what}"))
 }
 
-fn late(what: String) -> Fault {
-    let message = what + "; try again, or set a longer deadline";
+fn late(what: String, is_repeatable: bool) -> Fault {
+    let advice = if is_repeatable { "try again, or " } else { "" };
+    let message = format!("{what}; {advice}set a longer deadline");
     ours(FaultClass::Timeout, 504, "upstream_timeout", message)
+}
+
+/// What to do after an interruption.
+fn advice(is_repeatable: bool) -> &'static str {
+    if is_repeatable { "; try again" } else { "" }
 }
 
 fn ours(class: FaultClass, status: u16, code: &str, message: String) -> Fault {

@@ -66,6 +66,8 @@ pub(super) struct BodyContext {
     pub(super) label: Arc<str>,
     pub(super) timer: Timer,
     pub(super) idle: Duration,
+    /// Whether a repeated request is harmless
+    pub(super) is_repeatable: bool,
     /// Maximum number of bytes
     pub(super) limit: usize,
     /// Held until the body has ended
@@ -170,7 +172,8 @@ impl Body for IncomingBody {
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
-                let fault = fault::broken_off(&meta.label, &error, this.announced);
+                let fault =
+                    fault::broken_off(&meta.label, &error, this.announced, meta.is_repeatable);
                 this.end();
                 Poll::Ready(Some(Err(fault)))
             }
@@ -185,7 +188,7 @@ impl Body for IncomingBody {
                     meta.timer.set_after(meta.idle);
                 }
                 ready!(meta.timer.poll(context));
-                let fault = fault::no_frame(&meta.label, meta.idle);
+                let fault = fault::no_frame(&meta.label, meta.idle, meta.is_repeatable);
                 this.end();
                 Poll::Ready(Some(Err(fault)))
             }

@@ -19,8 +19,13 @@ use crate::settings::Retry as Policy;
 pub const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 
 /// Codes of our own faults that a retry does not fix.
-const PERMANENT_CODES: [&str; 4] =
-    ["upstream_tls", "upstream_proxy", "upstream_answer", "upstream_timeout"];
+const PERMANENT_CODES: [&str; 5] = [
+    "upstream_tls",
+    "upstream_proxy",
+    "upstream_answer",
+    "upstream_timeout",
+    "upstream_connect_timeout",
+];
 
 /// The decision after a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -49,7 +49,8 @@ impl Remote {
         let setup = &*self.0;
         let permit = setup.http.acquire().await?;
         let request = setup.request(outgoing, signer)?;
-        let incoming = setup.http.exchange(request, permit).await?;
+        // A model has no effects.
+        let incoming = setup.http.exchange(request, permit, true).await?;
         match rejection(&incoming) {
             Some(what) => Err(fault::answer(self.label(), &what)),
             None => Ok(incoming),

@@ -444,6 +444,12 @@ async fn an_error_has_the_status_and_the_start_of_the_answer_without_secrets() {
     let get = r#"{"method":"GET","path":"/"}"#;
     let server = Server::closing(b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n").await;
     assert!(call(&server.url(), Some(get), "{}", &[]).await.unwrap_err().retryable);
+    for (binding, is_repeatable) in [(Some(get), true), (None, false)] {
+        let server = Server::closing(b"").await;
+        let error = call(&server.url(), binding, "{}", &[]).await.unwrap_err();
+        assert_eq!(error.retryable, is_repeatable, "{error:?}");
+        assert_eq!(error.message.contains("try again"), is_repeatable, "{error:?}");
+    }
     let error: ToolError = call("http://127.0.0.1:1", None, "{}", &[]).await.unwrap_err();
     assert!(error.retryable && error.message.contains("refused"), "{error:?}");
 }

@@ -285,3 +285,27 @@ async fn deadlines_hold_without_an_upstream() {
     assert!(late.message.starts_with("the service did not begin to answer within 200ms"));
     assert_eq!(crowded.unwrap_err().code.as_deref(), Some("upstream_crowded"));
 }
+
+#[tokio::test]
+async fn a_fault_advises_to_repeat_only_what_is_idempotent() {
+    let client =
+        client(AddressPolicy::any()).with_deadlines(Deadlines::new().with_first_byte(SHORT));
+    let silent = Server::new(|stream| async move {
+        let _held = stream;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let cut = b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{";
+    for server in [Server::closing(b"").await, Server::closing(cut).await, silent] {
+        for (method, is_repeatable) in [("GET", true), ("PUT", true), ("POST", false)] {
+            let request = Request::builder().method(method).uri(server.url());
+            let sent = client.send(request.body(Bytes::new()).unwrap()).await;
+            let fault = match sent {
+                Ok(incoming) => incoming.body.collect(9).await.unwrap_err(),
+                Err(fault) => fault,
+            };
+            let message = fault.message;
+            assert_eq!(message.contains("try again"), is_repeatable, "{method}: {message}");
+        }
+    }
+}

@@ -28,7 +28,7 @@ pub use binding::{Binding, BindingError, Body, Credential, Location, Method, Par
 pub(crate) use binding::{check_header, placeholders};
 pub(super) use function::HttpFunction;
 pub(crate) use media::{is_form, is_json, is_multipart, is_text};
-pub(in crate::catalog) use response::{is_unprocessed, is_unsent};
+pub(in crate::catalog) use response::is_unprocessed;
 
 use crate::handler::ToolResult;
 use crate::redact::known::KnownSecrets;

@@ -27,6 +27,7 @@ use crate::mcp::header::{self, ParameterHeader};
 use crate::mcp::message::{Message, Request, Response};
 use crate::mcp::protocol::{CALL_TOOL, GET_PROMPT, READ_RESOURCE};
 use crate::oauth::{Challenge, OAuthError, Token, TokenSource};
+use crate::transport::fault::is_unsent;
 use crate::transport::{HttpClient, Incoming, IncomingBody, sensitive};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -351,7 +352,9 @@ impl Http {
                 let invalid = || self.inbox.unreachable("its access token is invalid".to_owned());
                 request.headers_mut().insert(AUTHORIZATION, value.ok_or_else(invalid)?);
             }
-            let incoming = http.send(request).await.map_err(|fault| self.failed(&fault))?;
+            // A GET continues the answer to a POST, which may be a call.
+            let sent = http.send_as(request, false).await;
+            let incoming = sent.map_err(|fault| self.failed(&fault))?;
             let status = incoming.status;
             if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
                 return Ok(incoming);
@@ -416,17 +419,11 @@ impl Http {
 
     /// The error of a request without an answer.
     fn failed(&self, fault: &Fault) -> ClientError {
-        let is_unsent = matches!(
-            fault.code.as_deref(),
-            Some(
-                "upstream_unreachable"
-                    | "upstream_tls"
-                    | "upstream_proxy"
-                    | "address_refused"
-                    | "upstream_crowded"
-            )
-        );
-        if is_unsent { self.inbox.unreachable(fault.message.clone()) } else { self.ended(fault) }
+        if is_unsent(fault) {
+            self.inbox.unreachable(fault.message.clone())
+        } else {
+            self.ended(fault)
+        }
     }
 
     fn ended(&self, fault: &Fault) -> ClientError {

@@ -1,6 +1,7 @@
 //! A catalog on another server, which answers as documented.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -9,6 +10,7 @@ use toolwright::catalog::files::{FileLimits, Files};
 use toolwright::catalog::remote::RemoteCatalog;
 use toolwright::catalog::runtime::Runner;
 use toolwright::catalog::tools::CatalogTools;
+use toolwright::transport::{Deadlines, HttpClient};
 use toolwright::{Session, Toolbox};
 
 use crate::support::{call, done, text};
@@ -154,6 +156,11 @@ async fn a_call_whose_answer_is_lost_may_have_run() {
     let files = Files::open(folder.path(), FileLimits::default()).unwrap();
     let tools = CatalogTools::local(catalog, Arc::new(Runner::new(folder.path(), files)));
     let unreachable = "http://127.0.0.1:1".to_owned();
+    // It answers no TLS handshake.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent_url = format!("https://{}", silent.local_addr().unwrap());
+    let deadlines = Deadlines::new().with_connect(Duration::from_secs(1));
+    let http = HttpClient::new("the server").unwrap().with_deadlines(deadlines);
     for (address, is_in_doubt) in [
         (serve_bytes("").await, true),
         (serve_bytes("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{").await, true),
@@ -171,8 +178,9 @@ async fn a_call_whose_answer_is_lost_may_have_run() {
         (serve_bytes("HTTP/1.1 503 X\r\ncontent-length: 0\r\n\r\n").await, false),
         (serve_bytes("HTTP/1.1 401 X\r\ncontent-length: 0\r\n\r\n").await, false),
         (unreachable, false),
+        (silent_url, false),
     ] {
-        let remote = RemoteCatalog::new(&address).unwrap();
+        let remote = RemoteCatalog::new(&address).unwrap().with_http(http.clone());
         let toolbox = Toolbox::new(tools.clone().with_remote(Some(remote)).handlers()).unwrap();
         let arguments = r#"{"prefab_id": "a-prefab", "version": "1.0.0", "function_name": "run", "parameters": {}}"#;
         let call = call("c1", "call_prefab_function", arguments);

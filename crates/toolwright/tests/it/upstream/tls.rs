@@ -96,7 +96,7 @@ async fn a_stalled_connection_attempt_times_out() {
     let fault = remote.send(ask()).await.unwrap_err();
     let wanted = "upstream `there` could not be connected to within 200ms (connect); try again, or \
                   set a longer deadline";
-    assert_eq!(told(&fault), ("upstream_timeout", wanted));
+    assert_eq!(told(&fault), ("upstream_connect_timeout", wanted));
 }
 
 #[tokio::test]

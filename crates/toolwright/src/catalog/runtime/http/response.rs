@@ -12,6 +12,7 @@ use crate::handler::ToolResult;
 use crate::output::Output;
 use crate::redact::known::KnownSecrets;
 use crate::transport::Incoming;
+use crate::transport::fault::{is_transient, is_unsent};
 
 /// Maximum number of bytes of an answer.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
@@ -29,20 +30,6 @@ const TRANSIENT: [(StatusCode, bool); 7] = [
     (StatusCode::GATEWAY_TIMEOUT, false),
 ];
 
-/// Codes of faults where nothing was sent, and whether they may end by themselves.
-const UNSENT: [(&str, bool); 5] = [
-    ("upstream_unreachable", true),
-    ("upstream_crowded", true),
-    ("upstream_tls", false),
-    ("upstream_proxy", false),
-    ("address_refused", false),
-];
-
-/// Whether the request of a fault was not sent.
-pub(in crate::catalog) fn is_unsent(fault: &Fault) -> bool {
-    UNSENT.iter().any(|(code, _)| fault.code.as_deref() == Some(code))
-}
-
 /// Whether a server that answers with a status did nothing with the request.
 pub(in crate::catalog) fn is_unprocessed(status: StatusCode) -> bool {
     let is_refused = status.is_client_error() && status != StatusCode::REQUEST_TIMEOUT;
@@ -51,9 +38,7 @@ pub(in crate::catalog) fn is_unprocessed(status: StatusCode) -> bool {
 
 /// The error for a request without an answer.
 pub(super) fn from_fault(fault: &Fault, is_repeatable: bool) -> ToolError {
-    let code = fault.code.as_deref().unwrap_or_default();
-    let is_transient = matches!(code, "upstream_timeout" | "upstream_broken");
-    let is_retryable = UNSENT.contains(&(code, true)) || (is_repeatable && is_transient);
+    let is_retryable = is_transient(fault) && (is_repeatable || is_unsent(fault));
     let error = ToolError::new(fault.message.clone()).with_kind("HttpError");
     if is_retryable { error.retryable() } else { error }
 }
