@@ -43,7 +43,7 @@ pub use catalog::{Catalog, Prefab, PrefabGateway};
 pub use error::{ConfigError, FilePosition};
 pub use file::Env;
 pub use limits::Limits;
-pub use mcp::{MAX_MCP_NAME, McpLogin, McpPlace, McpServer, McpSlot, PinMode};
+pub use mcp::{MAX_MCP_NAME, McpLogin, McpPlace, McpServer, McpSlot, McpValue, PinMode};
 pub(crate) use name::{quoted, text};
 pub use plans::Plans;
 pub use record::{Ledger, Log, LogFormat, Losses, OnFailure};

@@ -14,6 +14,7 @@ use std::time::Duration;
 use http::Uri;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+use toolwright::Tool;
 use toolwright::catalog::runtime::McpFunctions;
 use toolwright::mcp::client::{Address, ServerCommand, ServerUrl};
 use toolwright::mcp::server::Announcer;
@@ -21,13 +22,12 @@ use toolwright::mcp::{Client, ListKind, McpSource};
 use toolwright::oauth::TokenStore;
 use toolwright::toolbox::ToolSource;
 use toolwright::transport::{Deadlines, HttpClient, Proxy, TransportError};
-use toolwright::{SecretString, Tool};
 
 use caller::CallerClients;
 pub use caller::CallerTokens;
 pub use login::{McpTokens, authorization};
 
-use crate::config::{Config, ConfigError, McpPlace, McpServer, PinMode};
+use crate::config::{Config, ConfigError, McpPlace, McpServer, McpValue, PinMode};
 use features::{MayUse, McpFeatures};
 use lists::Lists;
 use pins::Pins;
@@ -264,7 +264,10 @@ fn address(
                 command.split_first().map_or(("", &[][..]), |(own, rest)| (own.as_str(), rest));
             let mut command = ServerCommand::new(program, arguments);
             for (variable, value) in env {
-                command = command.with_environment(variable, value.clone());
+                command = match value {
+                    McpValue::Secret(secret) => command.with_environment(variable, secret.clone()),
+                    McpValue::Plain(text) => command.with_variable(variable, text),
+                };
             }
             if let Some(directory) = directory {
                 command = command.with_directory(directory);
@@ -285,13 +288,16 @@ fn address(
 }
 
 /// Returns the HTTP client of a server.
-pub fn http(name: &str, headers: &[(String, SecretString)]) -> Result<HttpClient, TransportError> {
+pub fn http(name: &str, headers: &[(String, McpValue)]) -> Result<HttpClient, TransportError> {
     let deadlines = Deadlines::new().with_first_byte(STREAM_DEADLINE).with_idle(STREAM_DEADLINE);
     let mut http = HttpClient::new(format!("the MCP server `{name}`"))?
         .with_deadlines(deadlines)
         .with_proxy(&Proxy::from_env(&|name: &str| std::env::var(name).ok())?);
     for (header, value) in headers {
-        http = http.with_header(header, value.expose())?;
+        http = match value {
+            McpValue::Secret(secret) => http.with_header(header, secret.expose())?,
+            McpValue::Plain(text) => http.with_plain_header(header, text)?,
+        };
     }
     Ok(http)
 }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::handle::Owner;
+use crate::redact::known::KnownSecrets;
 pub(crate) use pauses::Pauses;
 
 /// The caller of tools: the owner of handles, the subject of policies, the name in the ledger.
@@ -158,6 +159,8 @@ pub struct Scope {
     pub cancel: CancellationToken,
     /// Extends the deadline while a person is asked
     pub(crate) pauses: Pauses,
+    /// Secrets that fill parameters of the tool
+    pub(crate) secrets: Arc<KnownSecrets>,
     /// The running call, for [nested calls](Scope::call); the toolbox knows its type
     pub(crate) active: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -174,7 +177,17 @@ impl Scope {
     ) -> Scope {
         let (tool, call_id, key) = (tool.into(), call_id.into(), key.into());
         let cancel = session.cancel.child_token();
-        let pauses = Pauses::default();
-        Scope { session, tool, call_id, key, attempt: 1, deadline, cancel, pauses, active: None }
+        Scope {
+            session,
+            tool,
+            call_id,
+            key,
+            attempt: 1,
+            deadline,
+            cancel,
+            pauses: Pauses::default(),
+            secrets: Arc::default(),
+            active: None,
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! `[mcp.NAME]`: MCP servers whose tools the gateway offers.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::Uri;
 use http::header::{HeaderName, HeaderValue};
 use toolwright::mcp::legal_tool_name;
+use toolwright::redact::{has_credential, is_secret_name};
 use toolwright::{Fill, SecretString, SlotOutput, ValueForm};
 use toolwright_core::suggest;
 
@@ -86,7 +87,7 @@ pub enum McpPlace {
         /// The program and its arguments
         command: Vec<String>,
         /// Environment variables
-        env: Vec<(String, SecretString)>,
+        env: Vec<(String, McpValue)>,
         /// The working directory
         directory: Option<PathBuf>,
     },
@@ -95,12 +96,31 @@ pub enum McpPlace {
         /// Its address
         url: Uri,
         /// Headers of every request
-        headers: Vec<(String, SecretString)>,
+        headers: Vec<(String, McpValue)>,
         /// How access tokens are had
         login: Box<McpLogin>,
         /// Whether calls use tokens of their callers
         has_caller_tokens: bool,
     },
+}
+
+/// The value of an environment variable or of a header.
+#[derive(Debug, Clone)]
+pub enum McpValue {
+    /// A secret, which is redacted if the server repeats it
+    Secret(SecretString),
+    /// Another text
+    Plain(String),
+}
+
+impl McpValue {
+    /// Returns the text. The caller must not log or store it.
+    pub fn expose(&self) -> &str {
+        match self {
+            McpValue::Secret(secret) => secret.expose(),
+            McpValue::Plain(text) => text,
+        }
+    }
 }
 
 /// How access tokens for an MCP server are had, beyond what the server says.
@@ -171,8 +191,8 @@ fn server(value: Value<'_>) -> Result<McpServer, ConfigError> {
     let mut table = value.table()?;
     let command = table.take("command").map(command).transpose()?;
     let url = table.take_some("url", url)?;
-    let env = secrets(table.table("env")?, |_| true)?;
-    let headers = secrets(table.table("headers")?, |name| name.parse::<HeaderName>().is_ok())?;
+    let env = values(table.table("env")?, |_| true)?;
+    let headers = values(table.table("headers")?, |name| name.parse::<HeaderName>().is_ok())?;
     let directory = table.take_some("directory", Value::existing_folder)?;
     let own_login = table.take("login").map(login).transpose()?;
     let token = table.take("token").map(caller_token).transpose()?;
@@ -337,23 +357,31 @@ fn url(value: &Value<'_>) -> Result<Uri, ConfigError> {
     parsed.ok_or_else(|| value.error(what))
 }
 
-/// Reads values that are secrets (`env:NAME`, `file:PATH`) or plain text.
-fn secrets(
+/// Reads values that are references to secrets (`env:NAME`, `file:PATH`) or texts. A text counts as a secret by its name or
+/// its form. A reference to the path of a file or folder is none, because results have such paths.
+fn values(
     table: Table<'_>,
     is_name: impl Fn(&str) -> bool,
-) -> Result<Vec<(String, SecretString)>, ConfigError> {
+) -> Result<Vec<(String, McpValue)>, ConfigError> {
     let entries = table.entries().into_iter().map(|(name, value)| {
         if !is_name(&name) {
             return Err(value.error("this is not the name of a header"));
         }
-        let text = match secret::find(&value)? {
-            Some(secret) => secret,
-            None => SecretString::from(value.text()?),
+        let is_path = |text: &str| Path::new(text).is_absolute() && Path::new(text).exists();
+        let own = match secret::find(&value)? {
+            Some(path) if is_path(path.expose()) => McpValue::Plain(path.expose().clone()),
+            Some(secret) => McpValue::Secret(secret),
+            None => match value.text()? {
+                text if is_secret_name(&name) || has_credential(text) => {
+                    McpValue::Secret(text.into())
+                }
+                text => McpValue::Plain(text.to_owned()),
+            },
         };
-        if HeaderValue::from_str(text.expose()).is_err() {
+        if HeaderValue::from_str(own.expose()).is_err() {
             return Err(value.error("this has characters that are not allowed here"));
         }
-        Ok((name, text))
+        Ok((name, own))
     });
     entries.collect()
 }

@@ -6,6 +6,7 @@ mod elicit;
 mod features;
 mod login;
 mod pins;
+mod secrets;
 mod sets;
 mod stored;
 

@@ -6,6 +6,8 @@ mod connection;
 mod error;
 mod http;
 mod inbox;
+mod info;
+mod secrets;
 mod sse;
 mod stdio;
 
@@ -24,13 +26,14 @@ pub use authorization::{Authorization, LoginFuture, LoginHandler, RegisteredClie
 pub use changes::{ListKind, ResourceUpdates};
 pub use error::ClientError;
 pub use http::ServerUrl;
+pub use info::ServerInfo;
 pub use stdio::ServerCommand;
 
 use super::header::ParameterHeader;
 use super::interaction::Interaction;
 use super::protocol::{
     CALL_TOOL, COMPLETE, GET_PROMPT, LIST_PROMPTS, LIST_RESOURCES, LIST_TEMPLATES, LIST_TOOLS,
-    METHOD_NOT_FOUND, READ_RESOURCE, meta,
+    METHOD_NOT_FOUND, READ_RESOURCE,
 };
 use changes::{Changes, Subscription};
 use connection::{Connection, Outgoing};
@@ -77,69 +80,6 @@ impl From<ServerCommand> for Address {
 impl From<ServerUrl> for Address {
     fn from(url: ServerUrl) -> Address {
         Address::Url(url)
-    }
-}
-
-/// What a server says about itself. Nothing of it is verified.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ServerInfo {
-    /// The version of the protocol that is spoken with it
-    pub version: String,
-    /// Its capabilities
-    pub capabilities: Object,
-    /// Its name and version
-    pub implementation: Object,
-    /// How to use it, for models
-    pub instructions: Option<String>,
-}
-
-impl ServerInfo {
-    /// Reads the result of `server/discover`.
-    fn discovered(result: &Object) -> ServerInfo {
-        let own = result.get(meta::META).and_then(|own| own.get(meta::SERVER));
-        ServerInfo::new(super::protocol::LATEST, own, result)
-    }
-
-    /// Reads the result of `initialize`.
-    fn initialized(result: &Object) -> ServerInfo {
-        let version = result.get("protocolVersion").and_then(Json::as_str).unwrap_or_default();
-        ServerInfo::new(version, result.get("serverInfo"), result)
-    }
-
-    fn new(version: &str, implementation: Option<&Json>, result: &Object) -> ServerInfo {
-        let object = |value: Option<&Json>| value.and_then(Json::as_object).cloned();
-        ServerInfo {
-            version: version.to_owned(),
-            capabilities: object(result.get("capabilities")).unwrap_or_default(),
-            implementation: object(implementation).unwrap_or_default(),
-            instructions: result.get("instructions").and_then(Json::as_str).map(str::to_owned),
-        }
-    }
-
-    /// The era of the version that is spoken.
-    pub fn era(&self) -> Era {
-        Era::of(&self.version)
-    }
-
-    /// Whether the server has a capability.
-    pub fn has(&self, capability: &str) -> bool {
-        self.capabilities.contains_key(capability)
-    }
-
-    /// Whether the server announces changes of its `tools`, `prompts` or `resources`.
-    pub fn announces_changes(&self, capability: &str) -> bool {
-        self.has_option(capability, "listChanged")
-    }
-
-    /// Whether the server announces updates of single resources.
-    pub fn announces_updates(&self) -> bool {
-        self.has_option("resources", "subscribe")
-    }
-
-    fn has_option(&self, capability: &str, option: &str) -> bool {
-        let capability = self.capabilities.get(capability);
-        capability.and_then(|own| own.get(option)).and_then(Json::as_bool) == Some(true)
     }
 }
 

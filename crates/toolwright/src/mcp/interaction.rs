@@ -16,6 +16,7 @@ use toolwright_core::{Json, object};
 use super::message::{Notification, RpcError};
 use super::protocol::{ELICIT, LIST_ROOTS, LOG, METHOD_NOT_FOUND, PROGRESS, SAMPLE};
 use crate::error::ToolError;
+use crate::redact::known::KnownSecrets;
 use crate::session::{Pauses, Scope, Session};
 
 /// How long a caller may take to answer.
@@ -170,6 +171,8 @@ pub struct Interaction {
     pauses: Pauses,
     /// A question that was cancelled because the caller cannot be asked
     unanswered: Arc<Mutex<Option<String>>>,
+    /// Secrets of the call, which the caller does not see
+    secrets: Arc<KnownSecrets>,
 }
 
 impl Interaction {
@@ -210,6 +213,7 @@ impl Interaction {
         let mut interaction = Interaction::of(&scope.session).await;
         interaction.pauses = scope.pauses.clone();
         interaction.unanswered = Arc::default();
+        interaction.secrets = scope.secrets.clone();
         interaction
     }
 
@@ -249,7 +253,8 @@ impl Interaction {
 
     /// Asks for input, for at most ten minutes. A question without a user to answer it is cancelled. Fields that the
     /// answer lacks get the defaults of the form.
-    pub async fn ask(&self, request: InputRequest) -> Result<Object, RpcError> {
+    pub async fn ask(&self, mut request: InputRequest) -> Result<Object, RpcError> {
+        request.params = self.secrets.object(request.params);
         let can_ask = |input: &Arc<dyn InputHandler>| {
             let is_elicitation = request.method == ELICIT;
             input.offers(&request.method)
@@ -310,6 +315,7 @@ impl Interaction {
 
     fn notify(&self, method: &str, params: Object) {
         if let Some(handler) = &self.notifications {
+            let params = self.secrets.object(params);
             handler(Notification { method: method.to_owned(), params });
         }
     }

@@ -1,6 +1,7 @@
 //! Redacts secrets whose values are known, such as those that a function received.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use toolwright_core::json::Object;
 use toolwright_core::{Json, percent};
@@ -68,15 +69,21 @@ impl KnownSecrets {
             Json::Array(items) => {
                 Json::Array(items.into_iter().map(|item| self.json(item)).collect())
             }
-            Json::Object(members) => {
-                let mut out = Object::with_capacity(members.len());
-                for (key, value) in members {
-                    out.push(self.text(&key).into_owned(), self.json(value));
-                }
-                Json::Object(out)
-            }
+            Json::Object(members) => Json::Object(self.object(members)),
             other => other,
         }
+    }
+
+    /// Redacts every text, key and number of an object.
+    pub(crate) fn object(&self, members: Object) -> Object {
+        if self.forms.is_empty() {
+            return members;
+        }
+        let mut out = Object::with_capacity(members.len());
+        for (key, value) in members {
+            out.push(self.text(&key).into_owned(), self.json(value));
+        }
+        out
     }
 
     /// Number of bytes that must follow those that are shown of a longer text, so that a secret at the end is
@@ -95,6 +102,12 @@ impl KnownSecrets {
             text.truncate(text.floor_char_boundary(length));
         }
         text
+    }
+}
+
+impl fmt::Debug for KnownSecrets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("KnownSecrets").finish_non_exhaustive()
     }
 }
 

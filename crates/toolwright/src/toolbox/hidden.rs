@@ -16,18 +16,23 @@ const MIN_LENGTH: usize = 3;
 const REPEATED: &str = "it refused or could not process the stored data. Its message is left out, because it repeats \
                         them.";
 
+/// The secrets that fill parameters.
+pub(super) fn secrets(fills: &[(String, Fill)]) -> KnownSecrets {
+    KnownSecrets::new(fills.iter().filter_map(|(_, fill)| match fill {
+        Fill::Secret(secret) => Some(secret.expose().as_str()),
+        _ => None,
+    }))
+}
+
 /// Redacts filled secrets in an error, and replaces a message that repeats data of a slot.
 pub(super) async fn conceal(
     mut error: ToolError,
     fills: &[(String, Fill)],
+    secrets: &KnownSecrets,
     owner: &Owner,
     store: Option<&dyn HandleStore>,
 ) -> ToolError {
-    let secrets = fills.iter().filter_map(|(_, fill)| match fill {
-        Fill::Secret(secret) => Some(secret.expose().as_str()),
-        _ => None,
-    });
-    error.message = KnownSecrets::new(secrets).text(&error.message).into_owned();
+    error.message = secrets.text(&error.message).into_owned();
     for (_, fill) in fills {
         let (Fill::Slot(fill), Some(store)) = (fill, store) else { continue };
         // Data that are gone cannot be compared, so the message counts as one that repeats them.

@@ -215,8 +215,8 @@ impl Job {
             }
             Err(Failure::Failed(error)) => {
                 let (fills, owner) = (&handler.settings().fills, self.scope.session.owner());
-                let store = self.handles.as_deref();
-                retry::failed(handler, &hidden::conceal(error, fills, &owner, store).await)
+                let (secrets, store) = (&self.scope.secrets, self.handles.as_deref());
+                retry::failed(handler, &hidden::conceal(error, fills, secrets, &owner, store).await)
             }
             Err(Failure::Panicked) => panicked(&self.scope.tool, handler.settings().effect),
         };

@@ -16,7 +16,7 @@ use super::cache::{self, Lookup};
 use super::item::Item;
 use super::job::{Execution, Job};
 use super::nested::{ActiveCall, Outer};
-use super::{Toolbox, arguments, audit, concurrency, execute, lookup, outcome};
+use super::{Toolbox, arguments, audit, concurrency, execute, hidden, lookup, outcome};
 use crate::call::key::{self, CallKeys, CallPosition};
 use crate::call::{Approval, CallResult, CallStatus, Completeness, Verdict, approval, canonical};
 use crate::error::{CallError, CallErrorKind};
@@ -204,6 +204,7 @@ async fn run(
             let (journal, handles) = (toolbox.journal().clone(), toolbox.shared_handles());
             let active = ActiveCall::new(toolbox, &item, session, state.outer.as_ref());
             scope.active = Some(active.clone());
+            scope.secrets = Arc::new(hidden::secrets(&item.handler.settings().fills));
             let mut arguments = checked.into_arguments();
             if let Err(error) = arguments::fill(toolbox, session, &item, &mut arguments).await {
                 return Execution::refused(error);

@@ -141,7 +141,14 @@ impl HttpClient {
         self.change(|setup| setup.max_response = bytes)
     }
 
-    /// Adds a header to every request.
+    /// Adds a header that holds no secret to every request.
+    pub fn with_plain_header(self, name: &str, value: &str) -> Result<HttpClient, TransportError> {
+        let (name, mut value) = header::configured(name, value)?;
+        value.set_sensitive(false);
+        Ok(self.change(|setup| setup.headers.push((name, value))))
+    }
+
+    /// Adds a header to every request. Its value may be a secret.
     pub fn with_header(self, name: &str, value: &str) -> Result<HttpClient, TransportError> {
         let configured = header::configured(name, value)?;
         Ok(self.change(|setup| setup.headers.push(configured)))

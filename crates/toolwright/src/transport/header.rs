@@ -35,7 +35,7 @@ pub(crate) fn sensitive(text: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Parses a configured header. Its value may be a secret.
+/// Parses a configured header, as one whose value is a secret.
 pub(super) fn configured(
     name: &str,
     value: &str,

@@ -40,6 +40,12 @@ impl Drop for GuardedServer {
     }
 }
 
+/// What a tool returns that repeats a token: it is redacted, unless the server spells it.
+fn said(tool: &str, token: &str) -> String {
+    let letters: Vec<String> = token.chars().map(String::from).collect();
+    format!("{tool} [redacted] {}", letters.join(" "))
+}
+
 /// Requests a URL as a browser does, and returns the URL that the answer sends it to.
 fn visit(url: &str) -> Option<String> {
     let (address, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
@@ -84,17 +90,17 @@ fn a_login_of_the_command_line_is_used_and_renewed_by_the_gateway() {
     assert!(!printed.contains("access-"), "{printed}");
     until("the tools", || (names(&gateway).len() == 3).then_some(()));
     let first = text_of(&call_tool(&gateway, "s_whoami", Object::new()));
-    assert!(first.starts_with("whoami access-"), "{first}");
+    assert!(first.starts_with(&said("whoami", "access-")), "{first}");
     // The server no longer accepts the token, and the gateway gets another one.
     call_tool(&gateway, "s_expire", Object::new());
     let second = text_of(&call_tool(&gateway, "s_whoami", Object::new()));
-    assert!(second.starts_with("whoami access-") && second != first, "{second}");
+    assert!(second.starts_with(&said("whoami", "access-")) && second != first, "{second}");
     // A tool that wants a further scope names the login that gets it.
     let refused = text_of(&call_tool(&gateway, "s_admin", Object::new()));
     assert!(refused.contains("toolwright mcp login s --scope \"admin\""), "{refused}");
     log_in(&gateway, &["--scope", "admin"]);
     let admin = text_of(&call_tool(&gateway, "s_admin", Object::new()));
-    assert!(admin.starts_with("admin access-"), "{admin}");
+    assert!(admin.starts_with(&said("admin", "access-")), "{admin}");
 
     // The files have neither tokens nor readers but their owner.
     let folder = gateway.data().join("mcp-tokens");
@@ -134,9 +140,9 @@ fn a_caller_is_known_to_the_server_by_its_own_token_only() {
     };
     until("the tools", || (super::names_at(&gateway, "/mcp", &[one]).len() == 3).then_some(()));
     let header = "toolwright-mcp-token-s";
-    assert_eq!(call(&[one, (header, "caller-1")]), "whoami caller-1");
-    assert_eq!(call(&[two, (header, "caller-2")]), "whoami caller-2");
-    assert_eq!(call(&[one, (header, "caller-3")]), "whoami caller-3");
+    assert_eq!(call(&[one, (header, "caller-1")]), said("whoami", "caller-1"));
+    assert_eq!(call(&[two, (header, "caller-2")]), said("whoami", "caller-2"));
+    assert_eq!(call(&[one, (header, "caller-3")]), said("whoami", "caller-3"));
     for headers in [&[one][..], &[two], &[one, (header, " ")]] {
         let refused = call(headers);
         assert!(refused.contains("needs a token of the caller"), "{refused}");
@@ -147,15 +153,15 @@ fn a_caller_is_known_to_the_server_by_its_own_token_only() {
     // A tenant that has logged in needs no header, and no other tenant gets its token.
     log_in(&gateway, &["--tenant", "two"]);
     let own = call(&[two]);
-    assert!(own.starts_with("whoami access-"), "{own}");
+    assert!(own.starts_with(&said("whoami", "access-")), "{own}");
     assert!(call(&[one]).contains("needs a token of the caller"));
-    assert_eq!(call(&[two, (header, "caller-2")]), "whoami caller-2");
+    assert_eq!(call(&[two, (header, "caller-2")]), said("whoami", "caller-2"));
     // The server as a prefab takes them as well.
     super::pins::run(&gateway, &["catalog", "add", "mcp:s"]);
     let body = br#"{"function": "whoami", "parameters": {}}"#;
     let headers = [one, (header, "caller-4")];
     let answer = gateway.post("/v1/prefabs/mcp-s/execute", &headers, body).ok().text();
-    assert!(answer.contains("whoami caller-4"), "{answer}");
+    assert!(answer.contains(&said("whoami", "caller-4")), "{answer}");
     assert!(!gateway.log().contains("caller-"), "{}", gateway.log());
 }
 
@@ -184,7 +190,7 @@ fn a_result_for_one_token_is_not_cached_for_another() {
             let headers = [("toolwright-mcp-token-s", token)];
             let path = format!("/v1/prefabs/{id}/execute");
             let answer = gateway.post(&path, &headers, body).ok().text();
-            assert!(answer.contains(&format!("whoami {token}")), "{answer}");
+            assert!(answer.contains(&said("whoami", token)), "{answer}");
         }
     }
 }

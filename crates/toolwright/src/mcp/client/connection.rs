@@ -21,6 +21,7 @@ use super::changes::Changes;
 use super::error::ClientError;
 use super::http::{Answer, Envelope, Http};
 use super::inbox::Inbox;
+use super::secrets::SentSecrets;
 use super::sse::Sse;
 use super::stdio::Stdio;
 use super::{Address, ServerInfo};
@@ -98,7 +99,7 @@ impl Connection {
         known: Option<Era>,
         changes: Arc<Changes>,
     ) -> Result<Connection, ClientError> {
-        let inbox = Arc::new(Inbox::new(server.clone(), changes));
+        let inbox = Arc::new(Inbox::new(server.clone(), changes, SentSecrets::of(address)));
         let link = match address {
             Address::Command(command) => {
                 let started = Stdio::start(command, inbox.clone());

@@ -189,7 +189,7 @@ impl Http {
         } else {
             let limit = if status.is_success() { MAX_MESSAGE } else { MAX_ERROR };
             let body = incoming.body.collect(limit).await.map_err(|fault| self.ended(&fault))?;
-            let parsed = Message::parse(&body);
+            let parsed = self.inbox.read(&body);
             // An error may have no id.
             let is_other = |response: &Response| {
                 response.result.is_ok() && response.id.as_ref().and_then(Json::as_u64) != Some(id)
@@ -281,7 +281,7 @@ impl Http {
                 match stream.next().await {
                     Some(Ok(frame)) => {
                         silent = 0;
-                        if let Some(response) = response(id, &frame) {
+                        if let Some(response) = self.response(id, &frame) {
                             return Ok(response);
                         }
                         self.deliver(&frame, Some(id));
@@ -304,6 +304,18 @@ impl Http {
             stream = Stream::new(incoming.body);
         }
         Err(self.ended_because("the stream broke too often".to_owned()))
+    }
+
+    /// Returns the response of a request, if a frame is it.
+    fn response(&self, id: u64, frame: &Frame) -> Option<Response> {
+        match self.inbox.read(frame.data.as_bytes()) {
+            Ok(Message::Response(response))
+                if response.id.as_ref().and_then(Json::as_u64) == Some(id) =>
+            {
+                Some(response)
+            }
+            _ => None,
+        }
     }
 
     /// Delivers a message, and answers it if it is a request.
@@ -348,6 +360,7 @@ impl Http {
             request.headers_mut().clone_from(headers);
             let token = access.token().await.map_err(failed)?;
             if let Some(token) = &token {
+                self.inbox.secrets.add(token);
                 let value = sensitive(&format!("Bearer {}", token.access().expose()));
                 let invalid = || self.inbox.unreachable("its access token is invalid".to_owned());
                 request.headers_mut().insert(AUTHORIZATION, value.ok_or_else(invalid)?);
@@ -480,16 +493,4 @@ pub(super) fn is_stream(headers: &HeaderMap) -> bool {
         .split(';')
         .next()
         .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
-}
-
-/// Returns the response of a request, if a frame is it.
-fn response(id: u64, frame: &Frame) -> Option<Response> {
-    match Message::parse(frame.data.as_bytes()) {
-        Ok(Message::Response(response))
-            if response.id.as_ref().and_then(Json::as_u64) == Some(id) =>
-        {
-            Some(response)
-        }
-        _ => None,
-    }
 }

@@ -10,6 +10,7 @@ use toolwright_core::json::Object;
 
 use super::changes::{Changes, ListKind, Subscription};
 use super::error::ClientError;
+use super::secrets::SentSecrets;
 use crate::mcp::interaction::{InputRequest, Interaction};
 use crate::mcp::message::{InvalidMessage, Message, Request, Response};
 use crate::mcp::protocol::{
@@ -28,6 +29,7 @@ pub(super) struct Inbox {
     pub(super) server: Arc<str>,
     waiting: Mutex<Waiting>,
     pub(super) changes: Arc<Changes>,
+    pub(super) secrets: SentSecrets,
     answering: Semaphore,
 }
 
@@ -53,9 +55,14 @@ pub(super) struct Registration<'i> {
 }
 
 impl Inbox {
-    pub(super) fn new(server: Arc<str>, changes: Arc<Changes>) -> Inbox {
+    pub(super) fn new(server: Arc<str>, changes: Arc<Changes>, secrets: SentSecrets) -> Inbox {
         let answering = Semaphore::new(MAX_ANSWERING);
-        Inbox { server, waiting: Mutex::default(), changes, answering }
+        Inbox { server, waiting: Mutex::default(), changes, secrets, answering }
+    }
+
+    /// Reads a message, without secrets that the server repeats.
+    pub(super) fn read(&self, bytes: &[u8]) -> Result<Message, InvalidMessage> {
+        Message::parse(bytes).map(|message| self.secrets.message(message))
     }
 
     /// Registers a request whose response arrives in the inbox.
@@ -82,7 +89,7 @@ impl Inbox {
     /// Reads a message and delivers it. `origin` is the request whose stream it arrived on. Returns a request
     /// that is to be [answered](Inbox::answer).
     pub(super) fn deliver(&self, bytes: &[u8], origin: Option<u64>) -> Option<Request> {
-        let message = match Message::parse(bytes) {
+        let message = match self.read(bytes) {
             Ok(message) => message,
             Err(InvalidMessage(response)) => {
                 let id = response.id.as_ref().and_then(Json::as_u64).or(origin)?;
@@ -123,16 +130,16 @@ impl Inbox {
 
     /// Ends every request: the connection has ended.
     pub(super) fn end(&self, reason: &str, detail: Option<&str>) {
+        let detail = detail.map(|detail| self.secrets.text(detail));
         let requests = {
             let mut waiting = self.lock();
-            let detail = detail.map(str::to_owned);
-            waiting.ended.get_or_insert_with(|| (reason.to_owned(), detail));
+            waiting.ended.get_or_insert_with(|| (reason.to_owned(), detail.clone()));
             std::mem::take(&mut waiting.requests)
         };
         for reply in requests.into_values().filter_map(|pending| pending.reply) {
             let (server, reason) = (self.server.to_string(), reason.to_owned());
             let error = ClientError::Ended { server, reason, detail: None };
-            let _ = reply.send(Err(error.with_detail(detail.map(str::to_owned))));
+            let _ = reply.send(Err(error.with_detail(detail.clone())));
         }
     }
 
@@ -232,10 +239,11 @@ impl Drop for Registration<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::client::ServerCommand;
     use toolwright_core::object;
 
     fn inbox() -> Inbox {
-        Inbox::new("s".into(), Arc::default())
+        Inbox::new("s".into(), Arc::default(), SentSecrets::default())
     }
 
     #[tokio::test]
@@ -261,5 +269,38 @@ mod tests {
         assert_eq!(inbox.answer(request(PING), None).await.result, Ok(Object::new()));
         let cancelled = inbox.answer(request("elicitation/create"), None).await.result;
         assert_eq!(cancelled, Ok(object! {"action": "cancel"}));
+    }
+
+    #[tokio::test]
+    async fn notifications_and_questions_do_not_repeat_secrets() {
+        const SECRET: &str = "sent to the server";
+        let command = ServerCommand::new("server", [""; 0]);
+        let address = command.with_environment("KEY", SECRET.into()).into();
+        let inbox = Inbox::new("s".into(), Arc::default(), SentSecrets::of(&address));
+        let (sender, mut notified) = tokio::sync::mpsc::unbounded_channel();
+        let interaction = Interaction::new()
+            .with_notifications(true, move |own| sender.send(own.params.compact()).unwrap());
+        let (_registration, response) = inbox.register(1, interaction);
+        let deliver = |message: &str| {
+            let message = message.replace("KEY", SECRET);
+            let bytes = format!("{{\"jsonrpc\":\"2.0\",{message}}}").into_bytes();
+            inbox.deliver(&bytes, Some(1))
+        };
+        deliver(r#""method":"notifications/message","params":{"data":{"KEY":"a KEY"}}"#);
+        let log = notified.recv().await.unwrap();
+        assert_eq!(log, r#"{"data":{"[redacted]":"a [redacted]"}}"#);
+        deliver(
+            r#""method":"notifications/progress","params":{"progressToken":1,"message":"KEY"}"#,
+        );
+        assert_eq!(notified.recv().await.unwrap(), r#"{"message":"[redacted]"}"#);
+        let asked = r#""id":1,"method":"elicitation/create","params":{"message":"KEY?"}"#;
+        let asked = deliver(asked).unwrap().params;
+        assert_eq!(asked.compact(), r#"{"message":"[redacted]?"}"#);
+        // What only goes back to the server stays as it is.
+        deliver(r#""id":1,"result":{"KEY":["KEY"],"requestState":"KEY"}"#);
+        let result = response.await.unwrap().unwrap().result.unwrap();
+        let expected =
+            object! {"[redacted]": vec![Json::from("[redacted]")], "requestState": SECRET};
+        assert_eq!(result, expected);
     }
 }

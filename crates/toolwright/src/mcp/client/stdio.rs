@@ -40,8 +40,10 @@ pub struct ServerCommand {
     pub program: String,
     /// Its arguments
     pub arguments: Vec<String>,
-    /// Environment variables, beside a few that every process needs
+    /// Environment variables with secrets, which are redacted in all that the server sends
     pub environment: Vec<(String, SecretString)>,
+    /// Other environment variables, beside a few that every process needs
+    pub variables: Vec<(String, String)>,
     /// The working directory; that of the host if there is none
     pub directory: Option<PathBuf>,
 }
@@ -56,11 +58,23 @@ impl ServerCommand {
             program: program.into(),
             arguments: arguments.into_iter().map(Into::into).collect(),
             environment: Vec::new(),
+            variables: Vec::new(),
             directory: None,
         }
     }
 
-    /// Adds an environment variable.
+    /// Adds an environment variable that holds no secret.
+    #[must_use]
+    pub fn with_variable(
+        mut self,
+        name: impl Into<String>,
+        value: impl Into<String>,
+    ) -> ServerCommand {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// Adds an environment variable with a secret.
     #[must_use]
     pub fn with_environment(
         mut self,
@@ -94,6 +108,7 @@ impl Stdio {
         child.envs(
             INHERITED_ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))),
         );
+        child.envs(command.variables.iter().map(|(name, value)| (name, value)));
         child.envs(command.environment.iter().map(|(name, value)| (name, value.expose())));
         if let Some(directory) = &command.directory {
             child.current_dir(directory);
@@ -208,7 +223,12 @@ async fn collect(mut stderr: ChildStderr, errors: Arc<Mutex<Vec<u8>>>) {
         let mut kept = lock(&errors);
         kept.extend_from_slice(&piece[..count]);
         let excess = kept.len().saturating_sub(MAX_STDERR);
-        kept.drain(..excess);
+        if excess > 0 {
+            // The rest of a word that is cut may be the end of a secret.
+            let rest = kept[excess..].iter().position(u8::is_ascii_whitespace);
+            let cut = rest.map_or(kept.len(), |rest| excess + rest);
+            kept.drain(..cut);
+        }
     }
 }
 
@@ -218,12 +238,13 @@ fn lock(errors: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::secrets::SentSecrets;
     use super::*;
 
     const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 
     fn read_pings(answers: &mpsc::Sender<String>) -> impl Future<Output = String> + use<> {
-        let inbox = Arc::new(Inbox::new("s".into(), Arc::default()));
+        let inbox = Arc::new(Inbox::new("s".into(), Arc::default(), SentSecrets::default()));
         let pings = std::io::Cursor::new(PING.repeat(1000).into_bytes());
         read(pings, answers.downgrade(), inbox)
     }

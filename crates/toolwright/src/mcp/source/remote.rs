@@ -54,6 +54,7 @@ impl RemoteTool {
             () = scope.cancel.cancelled() => return Err(ToolError::new("the call was cancelled")),
             result = self.send(&scope.session, call) => result?,
         };
+        let result = scope.secrets.object(result);
         let read = match &self.visibility {
             Visibility::Shown => read_result_of(Some(self.client.name()), result, self.era),
             Visibility::Hidden => read_hidden(result, self.era),

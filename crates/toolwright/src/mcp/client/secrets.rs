@@ -1,0 +1,120 @@
+//! Redacts secrets that a server received and sends back.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use http::header::AUTHORIZATION;
+use toolwright_core::json::Object;
+
+use super::Address;
+use crate::mcp::message::{Message, Notification, Request, Response, RpcError};
+use crate::oauth::Token;
+use crate::redact::known::KnownSecrets;
+use crate::secret::SecretString;
+
+/// Minimum length of a secret in bytes. Redacting a shorter one would damage texts that have it by chance.
+const MIN_SECRET: usize = 8;
+
+/// Number of access tokens that are remembered: the present one, and those that it replaced.
+const MAX_TOKENS: usize = 4;
+
+/// Members that only go back to the server.
+const OPAQUE: [&str; 2] = ["nextCursor", "requestState"];
+
+/// The secrets that a server received over a connection.
+#[derive(Default)]
+pub(super) struct SentSecrets {
+    /// Values of the environment or of headers
+    configured: Vec<SecretString>,
+    tokens: Mutex<Tokens>,
+}
+
+#[derive(Default)]
+struct Tokens {
+    latest: VecDeque<Arc<Token>>,
+    /// All secrets; computed when they are needed
+    known: Option<Arc<KnownSecrets>>,
+}
+
+impl SentSecrets {
+    /// Collects what every connection to an address sends.
+    pub(super) fn of(address: &Address) -> SentSecrets {
+        let mut configured = Vec::new();
+        match address {
+            Address::Command(command) => {
+                configured.extend(command.environment.iter().map(|(_, value)| value.clone()));
+            }
+            Address::Url(url) => {
+                let headers = url.http.headers().iter().filter(|(_, value)| value.is_sensitive());
+                for (name, value) in headers {
+                    let Ok(value) = value.to_str() else { continue };
+                    configured.push(value.into());
+                    // A server may repeat a token without the scheme before it.
+                    let token = value.split_once(' ').filter(|_| *name == AUTHORIZATION);
+                    configured.extend(token.map(|(_, token)| token.trim().into()));
+                }
+            }
+        }
+        SentSecrets { configured, tokens: Mutex::default() }
+    }
+
+    /// Adds an access token.
+    pub(super) fn add(&self, token: &Arc<Token>) {
+        let mut tokens = self.lock();
+        if tokens.latest.iter().any(|known| Arc::ptr_eq(known, token)) {
+            return;
+        }
+        tokens.latest.push_front(token.clone());
+        tokens.latest.truncate(MAX_TOKENS);
+        tokens.known = None;
+    }
+
+    /// Redacts a message of the server.
+    pub(super) fn message(&self, message: Message) -> Message {
+        let known = self.known();
+        let members = |members: Object| {
+            let redacted = members.into_iter().map(|(key, value)| {
+                let is_opaque = OPAQUE.contains(&&*key);
+                let value = if is_opaque { value } else { known.json(value) };
+                (known.text(&key).into_owned().into(), value)
+            });
+            redacted.collect()
+        };
+        match message {
+            Message::Request(Request { id, method, params }) => {
+                Message::Request(Request { id, method, params: members(params) })
+            }
+            Message::Notification(Notification { method, params }) => {
+                Message::Notification(Notification { method, params: members(params) })
+            }
+            Message::Response(Response { id, result }) => {
+                let error = |RpcError { code, message, data }| RpcError {
+                    code,
+                    message: known.text(&message).into_owned(),
+                    data: data.map(|data| known.json(data)),
+                };
+                Message::Response(Response { id, result: result.map(members).map_err(error) })
+            }
+        }
+    }
+
+    /// Redacts a text of the server.
+    pub(super) fn text(&self, text: &str) -> String {
+        self.known().text(text).into_owned()
+    }
+
+    fn known(&self) -> Arc<KnownSecrets> {
+        let mut tokens = self.lock();
+        let Tokens { latest, known } = &mut *tokens;
+        let compute = || {
+            let access = latest.iter().map(|token| token.access());
+            let secrets = self.configured.iter().chain(access).map(|own| own.expose().as_str());
+            Arc::new(KnownSecrets::new(secrets.filter(|secret| secret.len() >= MIN_SECRET)))
+        };
+        known.get_or_insert_with(compute).clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tokens> {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
