@@ -44,6 +44,13 @@ pub struct RemoteCatalog {
     http: HttpClient,
 }
 
+/// An answer of the server.
+struct Answer {
+    incoming: Incoming,
+    /// Whether the request had no effect. A call may have run, whatever happens to its answer
+    is_read: bool,
+}
+
 impl fmt::Debug for RemoteCatalog {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -140,13 +147,12 @@ impl RemoteCatalog {
             value.set_sensitive(true);
             request.headers_mut().insert("x-internal-token", value);
         }
-        let incoming = self.send(request, false).await?;
-        if incoming.status.is_success()
-            && begins_with(&incoming.headers, &CONTENT_TYPE, "text/event-stream")
-        {
-            return self.read_stream(incoming).await;
+        let answer = self.send(request).await?;
+        let Incoming { status, headers, .. } = &answer.incoming;
+        if status.is_success() && begins_with(headers, &CONTENT_TYPE, "text/event-stream") {
+            return self.read_stream(answer.incoming).await;
         }
-        let answer = self.read_json(incoming, false).await?;
+        let answer = self.read_json(answer).await?;
         let result = answer.pointer("/results/0");
         let result = result.ok_or_else(|| self.in_doubt("its answer has no result"))?;
         if result.get("status").and_then(Json::as_str) != Some("SUCCESS") {
@@ -207,7 +213,7 @@ impl RemoteCatalog {
         let query = version.map(|version| format!("?version={}", percent::encode(version)));
         let path = format!("{path}{}", query.unwrap_or_default());
         let request = self.request(Method::GET, &path, Bytes::new())?;
-        let answer = async { self.read_json(self.send(request, true).await?, true).await };
+        let answer = async { self.read_json(self.send(request).await?).await };
         match tokio::time::timeout(READ_DEADLINE, answer).await {
             Ok(answer) => answer,
             Err(_) => Err(self.failed(&format!("no answer within {READ_DEADLINE:?}")).retryable()),
@@ -229,27 +235,24 @@ impl RemoteCatalog {
         Ok(request)
     }
 
-    async fn send(
-        &self,
-        request: Request<Bytes>,
-        is_repeatable: bool,
-    ) -> Result<Incoming, ToolError> {
-        let sent = self.http.send(request).await;
-        sent.map_err(|fault| self.cut_off(&fault.message, is_repeatable || is_unsent(&fault)))
+    async fn send(&self, request: Request<Bytes>) -> Result<Answer, ToolError> {
+        let is_read = request.method() == Method::GET;
+        let failed = |fault: Fault| self.cut_off(&fault.message, is_read || is_unsent(&fault));
+        let incoming = self.http.send(request).await.map_err(failed)?;
+        Ok(Answer { incoming, is_read })
     }
 
-    async fn read_json(&self, incoming: Incoming, is_repeatable: bool) -> Result<Json, ToolError> {
+    async fn read_json(&self, answer: Answer) -> Result<Json, ToolError> {
+        let Answer { incoming, is_read } = answer;
         let status = incoming.status;
         let body = incoming.body.collect(MAX_ANSWER_BYTES).await;
-        let body = body.map_err(|fault| self.cut_off(&fault.message, is_repeatable))?;
+        let body = body.map_err(|fault| self.cut_off(&fault.message, is_read))?;
         let known = self.known_secrets();
         let text = String::from_utf8_lossy(&body);
         let answer = Json::parse(&text).ok().map(|answer| known.json(answer));
         if status.is_success() {
             let problem = "its answer is not JSON; check the URL";
-            let failed = || {
-                if is_repeatable { self.failed(problem) } else { self.in_doubt(problem) }
-            };
+            let failed = || if is_read { self.failed(problem) } else { self.in_doubt(problem) };
             return answer.ok_or_else(failed);
         }
         let detail = answer.as_ref().and_then(|answer| answer.get("detail"));
@@ -260,7 +263,7 @@ impl RemoteCatalog {
             }
             _ => {
                 let problem = format!("status {}: {}", status.as_u16(), shown(&known.text(&text)));
-                Err(self.cut_off(&problem, is_repeatable || is_unprocessed(status)))
+                Err(self.cut_off(&problem, is_read || is_unprocessed(status)))
             }
         }
     }

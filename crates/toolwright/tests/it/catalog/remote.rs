@@ -183,10 +183,13 @@ async fn a_call_whose_answer_is_lost_may_have_run() {
         let remote = RemoteCatalog::new(&address).unwrap().with_http(http.clone());
         let toolbox = Toolbox::new(tools.clone().with_remote(Some(remote)).handlers()).unwrap();
         let arguments = r#"{"prefab_id": "a-prefab", "version": "1.0.0", "function_name": "run", "parameters": {}}"#;
-        let call = call("c1", "call_prefab_function", arguments);
-        let result = text(&done(toolbox.call(&Session::new("run"), &call).await));
+        let run = call("c1", "call_prefab_function", arguments);
+        let result = text(&done(toolbox.call(&Session::new("run"), &run).await));
         assert!(result.contains(&address) && result.contains(r#""success":false"#), "{result}");
         assert_eq!(result.contains("not known whether the call had"), is_in_doubt, "{result}");
         assert!(!is_in_doubt || !result.contains("try again"), "{result}");
+        let list = call("c2", "list_prefab_functions", r#"{"prefab_id": "a-prefab"}"#);
+        let result = text(&done(toolbox.call(&Session::new("run"), &list).await));
+        assert!(!result.contains("not known whether"), "{result}");
     }
 }
