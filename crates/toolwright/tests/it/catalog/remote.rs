@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::io::AsyncWriteExt;
 use toolwright::catalog::Catalog;
 use toolwright::catalog::files::{FileLimits, Files};
 use toolwright::catalog::remote::RemoteCatalog;
@@ -13,63 +12,55 @@ use toolwright::catalog::tools::CatalogTools;
 use toolwright::transport::{Deadlines, HttpClient};
 use toolwright::{Session, Toolbox};
 
+use crate::server::{Server, read_request};
 use crate::support::{call, done, text};
 
-/// Answers each request with what its first line selects.
-async fn serve() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let mut head = vec![0; 4096];
-            let length = stream.read(&mut head).await.unwrap();
-            let head = String::from_utf8_lossy(&head[..length]).into_owned();
-            let (status, body) = if head
-                .starts_with("GET /v1/public/prefabs/a-prefab/functions?version=1.0.0 ")
-            {
-                (200, r#"[{"name":"run","description":"Runs"}]"#)
-            } else if head.starts_with("GET /v1/public/prefabs/a-prefab/functions/run ") {
-                (
-                    200,
-                    r#"{"name":"run","description":"Runs","parameters":[],"files":{},"returns":{}}"#,
-                )
-            } else if head.contains(r#""function_name":"tell"#) {
-                let done = if head.contains("tell_all") {
-                    r#"{"status":"SUCCESS","output":{"n":1},"files":{"out":["s3://b/f"]}}"#
-                } else {
-                    "null"
-                };
-                let events = format!(
-                    ": running\n\ndata: {{\"type\":\"start\"}}\n\ndata: {{\"type\":\"content\",\"data\":\"tw-1 你\"}}\n\n\
-                     data: {{\"type\":\"content\",\"data\":\"好\"}}\n\ndata: {{\"type\":\"done\",\"data\":{done}}}\n\n"
-                );
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-                stream.write_all(head.as_bytes()).await.unwrap();
-                // In the middle of a character.
-                let (first, second) = events.as_bytes().split_at(events.find('你').unwrap() + 1);
-                stream.write_all(first).await.unwrap();
-                stream.flush().await.unwrap();
-                tokio::task::yield_now().await;
-                stream.write_all(second).await.unwrap();
-                continue;
-            } else if head.starts_with("POST /v1/internal/run ")
-                && head.contains("x-internal-token: tw-1")
-            {
-                let body = r#"{"job_id":"j1","status":"SUCCESS","results":[{"status":"SUCCESS","output":{"status":"SUCCESS","output":{"success":true},"files":{"out":["s3://b/f"]}}}]}"#;
-                (200, body)
-            } else if head.contains("/broken/") {
-                (503, "overloaded")
+/// A server that answers each request with what its first line selects.
+async fn serve() -> Server {
+    Server::new(|mut stream| async move {
+        let Some((head, body)) = read_request(&mut stream).await else { return };
+        let request = head + &String::from_utf8(body).unwrap();
+        let (status, body) = if request
+            .starts_with("GET /v1/public/prefabs/a-prefab/functions?version=1.0.0 ")
+        {
+            (200, r#"[{"name":"run","description":"Runs"}]"#)
+        } else if request.starts_with("GET /v1/public/prefabs/a-prefab/functions/run ") {
+            (200, r#"{"name":"run","description":"Runs","parameters":[],"files":{},"returns":{}}"#)
+        } else if request.contains(r#""function_name":"tell"#) {
+            let done = if request.contains("tell_all") {
+                r#"{"status":"SUCCESS","output":{"n":1},"files":{"out":["s3://b/f"]}}"#
             } else {
-                (404, r#"{"detail":"Prefab 'x-prefab' not found"}"#)
+                "null"
             };
-            let reply = format!(
-                "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-                body.len()
+            let events = format!(
+                ": running\n\ndata: {{\"type\":\"start\"}}\n\ndata: {{\"type\":\"content\",\"data\":\"tw-1 你\"}}\n\n\
+                 data: {{\"type\":\"content\",\"data\":\"好\"}}\n\ndata: {{\"type\":\"done\",\"data\":{done}}}\n\n"
             );
-            stream.write_all(reply.as_bytes()).await.unwrap();
-        }
-    });
-    address
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            stream.write_all(head.as_bytes()).await.unwrap();
+            // In the middle of a character.
+            let (first, second) = events.as_bytes().split_at(events.find('你').unwrap() + 1);
+            stream.write_all(first).await.unwrap();
+            stream.flush().await.unwrap();
+            tokio::task::yield_now().await;
+            return stream.write_all(second).await.unwrap();
+        } else if request.starts_with("POST /v1/internal/run ")
+            && request.contains("x-internal-token: tw-1")
+        {
+            let body = r#"{"job_id":"j1","status":"SUCCESS","results":[{"status":"SUCCESS","output":{"status":"SUCCESS","output":{"success":true},"files":{"out":["s3://b/f"]}}}]}"#;
+            (200, body)
+        } else if request.contains("/broken/") {
+            (503, "overloaded")
+        } else {
+            (404, r#"{"detail":"Prefab 'x-prefab' not found"}"#)
+        };
+        let reply = format!(
+            "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(reply.as_bytes()).await.unwrap();
+    })
+    .await
 }
 
 #[tokio::test]
@@ -78,8 +69,8 @@ async fn the_tools_use_another_server() {
     let catalog = Catalog::open(folder.path()).unwrap();
     let files = Files::open(folder.path(), FileLimits::default()).unwrap();
     let tools = CatalogTools::local(catalog, Arc::new(Runner::new(folder.path(), files)));
-    let address = serve().await;
-    let remote = RemoteCatalog::new(&address).unwrap().with_token("tw-1".into());
+    let server = serve().await;
+    let remote = RemoteCatalog::new(&server.url()).unwrap().with_token("tw-1".into());
     let toolbox = Toolbox::new(tools.clone().with_remote(Some(remote)).handlers()).unwrap();
     let unreachable = RemoteCatalog::new("http://127.0.0.1:1").unwrap();
     let dead = Toolbox::new(tools.with_remote(Some(unreachable)).handlers()).unwrap();
@@ -135,51 +126,41 @@ async fn the_tools_use_another_server() {
     }
 }
 
-/// Answers every request with these bytes, once it has arrived.
-async fn serve_bytes(answer: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let mut request = vec![0; 4096];
-            let _ = stream.read(&mut request).await.unwrap();
-            stream.write_all(answer.as_bytes()).await.unwrap();
-        }
-    });
-    address
-}
-
 #[tokio::test]
 async fn a_call_whose_answer_is_lost_may_have_run() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = Catalog::open(folder.path()).unwrap();
     let files = Files::open(folder.path(), FileLimits::default()).unwrap();
     let tools = CatalogTools::local(catalog, Arc::new(Runner::new(folder.path(), files)));
-    let unreachable = "http://127.0.0.1:1".to_owned();
     // It answers no TLS handshake.
-    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let silent_url = format!("https://{}", silent.local_addr().unwrap());
+    let silent = Server::new(|stream| async move {
+        let _held = stream;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let mut cases = vec![
+        ("http://127.0.0.1:1".to_owned(), false),
+        (silent.url().replace("http:", "https:"), false),
+    ];
+    let mut servers = Vec::new();
+    for (answer, is_in_doubt) in [
+        ("", true),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{", true),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", true),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", true),
+        ("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9\r\n\r\n:", true),
+        ("HTTP/1.1 502 X\r\ncontent-length: 0\r\n\r\n", true),
+        ("HTTP/1.1 504 X\r\ncontent-length: 0\r\n\r\n", true),
+        ("HTTP/1.1 503 X\r\ncontent-length: 0\r\n\r\n", false),
+        ("HTTP/1.1 401 X\r\ncontent-length: 0\r\n\r\n", false),
+    ] {
+        let server = Server::closing(answer.as_bytes()).await;
+        cases.push((server.url(), is_in_doubt));
+        servers.push(server);
+    }
     let deadlines = Deadlines::new().with_connect(Duration::from_secs(1));
     let http = HttpClient::new("the server").unwrap().with_deadlines(deadlines);
-    for (address, is_in_doubt) in [
-        (serve_bytes("").await, true),
-        (serve_bytes("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{").await, true),
-        (serve_bytes("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await, true),
-        (serve_bytes("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await, true),
-        (
-            serve_bytes(
-                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9\r\n\r\n:",
-            )
-            .await,
-            true,
-        ),
-        (serve_bytes("HTTP/1.1 502 X\r\ncontent-length: 0\r\n\r\n").await, true),
-        (serve_bytes("HTTP/1.1 504 X\r\ncontent-length: 0\r\n\r\n").await, true),
-        (serve_bytes("HTTP/1.1 503 X\r\ncontent-length: 0\r\n\r\n").await, false),
-        (serve_bytes("HTTP/1.1 401 X\r\ncontent-length: 0\r\n\r\n").await, false),
-        (unreachable, false),
-        (silent_url, false),
-    ] {
+    for (address, is_in_doubt) in cases {
         let remote = RemoteCatalog::new(&address).unwrap().with_http(http.clone());
         let toolbox = Toolbox::new(tools.clone().with_remote(Some(remote)).handlers()).unwrap();
         let arguments = r#"{"prefab_id": "a-prefab", "version": "1.0.0", "function_name": "run", "parameters": {}}"#;
