@@ -69,5 +69,6 @@ pub use local::LocalEngine;
 pub use make::{MAX_ATTEMPTS, MadePlan, MakeError, make_plan};
 pub use record::{messages_with_calls, record_messages, record_run};
 pub use report::{RunReport, StepQuestion, StepReport};
+pub use start::blocking;
 pub use tools::plan_tools;
 pub use toolwright_core::plan::*;

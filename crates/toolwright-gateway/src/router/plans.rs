@@ -14,8 +14,8 @@ use toolwright::call::journal::{MemoryJournal, SharedJournal};
 use toolwright::catalog::without_version;
 use toolwright::plan::journal::{PlanJournalError, RunFilter};
 use toolwright::plan::{
-    Engine, LocalEngine, MAX_STEPS, NewRun, Plan, PlanReport, PlanRunError, PlanTools, RunReport,
-    RunStatus, StepAnswer, Template, View, check, plan_tools,
+    Engine, LocalEngine, MAX_STEPS, NewRun, Plan, PlanError, PlanReport, PlanRunError, PlanTools,
+    RunReport, RunStatus, StepAnswer, Template, View, blocking, check, plan_tools,
 };
 use toolwright::{Context, Toolbox};
 use toolwright_core::json::{Object, Path};
@@ -133,46 +133,51 @@ impl Asker<'_> {
         Asker { client: &client, ..*self }.engine().await
     }
 
-    /// Finds everything that is wrong with the document of a plan.
-    async fn examine(&self, document: &Json) -> Result<PlanReport, Fault> {
-        let (plan, shape) = Plan::parse_partly(document);
+    /// Finds everything that is wrong with a plan, beside the shape of its document.
+    async fn examine(&self, plan: Plan, shape: Vec<PlanError>) -> Result<PlanReport, Fault> {
         let mut tools = PlanTools::default();
         if plan.steps.len() <= MAX_STEPS {
             tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
         }
-        aside(move || check(&plan, &tools, MAX_STEPS).with_shape_errors(shape)).await
+        let checked = blocking(move || check(&plan, &tools, MAX_STEPS).with_shape_errors(shape));
+        checked.await.map_err(refusal)
     }
 
     async fn check(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let report = self.examine(&read(request).await?).await?;
+        let (plan, shape) = parse(read(request).await?).await?;
+        let report = self.examine(plan, shape).await?;
         Ok(fault::document(&report.to_json().into()))
     }
 
     async fn view(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let body = read(request).await?;
-        let plan = Plan::parse(&body).map_err(|errors| refusal(PlanRunError::Invalid(errors)))?;
-        if plan.steps.len() > MAX_STEPS {
-            let errors = check(&plan, &PlanTools::default(), MAX_STEPS).errors;
+        let (plan, mut errors) = parse(read(request).await?).await?;
+        if errors.is_empty() && plan.steps.len() > MAX_STEPS {
+            errors = check(&plan, &PlanTools::default(), MAX_STEPS).errors;
+        }
+        if !errors.is_empty() {
             return Err(refusal(PlanRunError::Invalid(errors)));
         }
         let tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
-        let view = aside(move || View::new(&plan, &tools)).await?;
-        let view = view.map_err(|errors| refusal(PlanRunError::Invalid(errors)))?;
+        let view = blocking(move || View::new(&plan, &tools).map_err(PlanRunError::Invalid));
+        let view = view.await.flatten().map_err(refusal)?;
         Ok(fault::document(&view.to_json().into()))
     }
 
     async fn start(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let body = read(request).await?;
-        let Some(document) = body.get("plan").filter(|plan| matches!(plan, Json::Object(_))) else {
+        let mut body = read(request).await?;
+        let document = body.as_object_mut().and_then(|body| body.remove("plan"));
+        let Some(document) = document.filter(|plan| matches!(plan, Json::Object(_))) else {
             let message =
                 "Send {\"plan\": {…}, \"inputs\": {…}}. GET /v1/plans/schema describes plans.";
             return Err(invalid("plan", message));
         };
-        let Ok(plan) = Plan::parse(document) else {
-            let errors = self.examine(document).await?.errors;
+        let (plan, shape) = parse(document).await?;
+        if !shape.is_empty() {
+            let errors = self.examine(plan, shape).await?.errors;
             return Err(refusal(PlanRunError::Invalid(errors)));
-        };
-        let inputs = body.get("inputs").cloned().unwrap_or_else(|| Object::new().into());
+        }
+        let inputs = body.as_object_mut().and_then(|body| body.remove("inputs"));
+        let inputs = inputs.unwrap_or_else(|| Object::new().into());
         let is_started = flag(&body, "start")?.unwrap_or(true);
         let engine = self.engine().await?;
         let new = NewRun::new(plan, inputs).with_caller(self.client.caller());
@@ -353,9 +358,9 @@ async fn read(request: HttpRequest) -> Result<Json, Fault> {
         .map_err(|error| Fault::new(FaultClass::Invalid, format!("The body is not JSON: {error}")))
 }
 
-/// Does work that may take long on a thread for it.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| interrupted())
+/// Parses what can be read of a plan, with everything that is wrong with the shape of the document.
+async fn parse(document: Json) -> Result<(Plan, Vec<PlanError>), Fault> {
+    blocking(move || Plan::parse_partly(&document)).await.map_err(refusal)
 }
 
 fn flag(body: &Json, name: &str) -> Result<Option<bool>, Fault> {
@@ -396,4 +401,26 @@ fn refusal(error: PlanRunError) -> Fault {
 fn interrupted() -> Fault {
     let message = "The run was interrupted. The gateway's log says why; resume the run.";
     Fault::new(FaultClass::Internal, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_plan_is_parsed_on_another_thread() {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.max_blocking_threads(1).build().unwrap();
+        runtime.block_on(async {
+            // The only thread for it is busy.
+            let (free, busy) = std::sync::mpsc::channel::<()>();
+            let thread = tokio::task::spawn_blocking(move || busy.recv());
+            assert!(parse(Json::Null).now_or_never().is_none());
+            drop(free);
+            assert!(thread.await.unwrap().is_err());
+            assert!(!parse(Json::Null).await.unwrap().1.is_empty());
+        });
+    }
 }

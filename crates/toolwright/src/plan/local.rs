@@ -23,7 +23,7 @@ use super::journal::{
 };
 use super::replay::{Next, Place, Replay};
 use super::report::RunReport;
-use super::start::{aside, check_run, digests, new_record, now_ms};
+use super::start::{blocking, check_run, digests, new_record, now_ms};
 use super::tools::plan_tools;
 use crate::context::Context;
 use crate::ledger::ApprovalEntry;
@@ -139,7 +139,7 @@ impl LocalEngine {
         let is_small = new.plan.steps.len() <= self.max_steps;
         let mut tools = if is_small { self.tools(&new.plan).await } else { PlanTools::default() };
         let max_steps = self.max_steps;
-        let record = aside(move || check_run(new, &mut tools, max_steps)).await??;
+        let record = blocking(move || check_run(new, &mut tools, max_steps)).await??;
         self.journal.create(&record, Vec::new()).await?;
         Ok(record.id)
     }
@@ -166,15 +166,19 @@ impl LocalEngine {
         }
         let tools = self.tools(&plan).await;
         let max_steps = self.max_steps;
-        let checked = aside(move || (check(&plan, &tools, max_steps).errors, plan, tools));
-        let (errors, plan, tools) = checked.await?;
-        if !errors.is_empty() {
-            return Err(PlanRunError::Invalid(errors));
-        }
-        let mut repeated = Graph::new(&plan, &tools).dependents(at);
-        repeated.push(at);
-        let repeated: HashSet<String> =
-            repeated.into_iter().map(|at| plan.steps[at].id.clone()).collect();
+        let RunRecord { id: parent, inputs, .. } = record;
+        let forked = blocking(move || {
+            let errors = check(&plan, &tools, max_steps).errors;
+            if !errors.is_empty() {
+                return Err(PlanRunError::Invalid(errors));
+            }
+            let mut repeated = Graph::new(&plan, &tools).dependents(at);
+            repeated.push(at);
+            let repeated: HashSet<String> =
+                repeated.into_iter().map(|at| plan.steps[at].id.clone()).collect();
+            Ok((new_record(plan, inputs, caller, &tools, Some(parent))?, repeated))
+        });
+        let (forked, repeated) = forked.await??;
         // Questions, answers and drives belong to their run.
         entries.retain(|entry| {
             use EntryEvent::{Answered, Asked, DriveEnded, DriveStarted};
@@ -183,8 +187,6 @@ impl LocalEngine {
                 matches!(event, Asked(_) | Answered { .. } | DriveStarted | DriveEnded { .. });
             !is_of_run && !repeated.contains(&entry.step)
         });
-        let RunRecord { id: parent, inputs, .. } = record;
-        let forked = new_record(plan, inputs, caller, &tools, Some(parent))?;
         self.journal.create(&forked, entries).await?;
         Ok(forked.id)
     }

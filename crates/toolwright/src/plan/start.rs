@@ -33,12 +33,12 @@ pub(crate) fn check_run(
     new_record(plan, Arc::new(inputs), caller, tools, None)
 }
 
-/// Does work that may take long, such as the check of a large plan, on a thread for it.
-pub(super) async fn aside<T: Send + 'static>(
+/// Does work that may take long, such as the check of a large plan, on a thread that may block.
+pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, PlanRunError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| PlanRunError::Engine(format!("the check of the plan: {error}")))
+    done.map_err(|error| PlanRunError::Engine(format!("work on a plan was interrupted: {error}")))
 }
 
 /// Creates the record of a run that starts now. A plan that was changed after it was parsed is refused if its document could

@@ -30,7 +30,7 @@ use super::watch::Watch;
 use super::workflow::{PlanWorkflow, ToolsWorkflow, write_answer};
 use crate::handle::{HandleStore, Owner};
 use crate::plan::journal::PlanJournalError;
-use crate::plan::start::check_run;
+use crate::plan::start::{blocking, check_run};
 use crate::plan::{
     Engine, EngineFuture, NewRun, Observer, PlanRunError, RunReport, RunStatus, StepAnswer,
 };
@@ -138,7 +138,8 @@ impl TemporalEngine {
         } else {
             (PlanTools::default(), BTreeMap::new())
         };
-        let mut record = check_run(new, &mut tools, self.max_steps)?;
+        let max_steps = self.max_steps;
+        let mut record = blocking(move || check_run(new, &mut tools, max_steps)).await??;
         let refuse = |path: &str, message: String| {
             let error = PlanError::new(PlanErrorKind::Limit, path.to_owned(), message);
             PlanRunError::Invalid(vec![error])

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use http::{HeaderValue, header};
-use toolwright::plan::{Graph, StepStatus, draw, plan_tools};
+use toolwright::plan::{Graph, StepStatus, blocking, draw, plan_tools};
 use toolwright_core::Fault;
 
-use super::{Asker, aside};
+use super::{Asker, refusal};
 use crate::http::{Reply, ReplyBody};
 use crate::router::query::{Query, invalid};
 
@@ -35,7 +35,7 @@ impl Asker<'_> {
         let plan = Arc::clone(&report.run.plan);
         let tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
         let statuses: Vec<StepStatus> = report.steps.iter().map(|step| step.status).collect();
-        let drawn = aside(move || {
+        let drawn = blocking(move || {
             let graph = Graph::new(&plan, &tools);
             let is_large =
                 plan.steps.len() > MAX_DRAWN_STEPS || graph.edges().len() > MAX_DRAWN_EDGES;
@@ -46,7 +46,7 @@ impl Asker<'_> {
                 Format::Mermaid => Some(draw::mermaid(&plan, &graph, &statuses)),
             }
         });
-        let Some(text) = drawn.await? else {
+        let Some(text) = drawn.await.map_err(refusal)? else {
             let message = format!(
                 "The plan is too large for a picture: at most {MAX_DRAWN_STEPS} steps and {MAX_DRAWN_EDGES} edges. \
                  Use format=mermaid or format=timeline."

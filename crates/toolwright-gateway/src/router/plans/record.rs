@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use toolwright::plan::{MAX_STEPS, messages_with_calls, plan_tools, record_messages, record_run};
+use toolwright::plan::{
+    MAX_STEPS, blocking, messages_with_calls, plan_tools, record_messages, record_run,
+};
 use toolwright_core::{Call, Fault, FaultClass, Json, Message};
 
-use super::{Asker, aside, read};
+use super::{Asker, read, refusal};
 use crate::http::{HttpRequest, Reply};
 use crate::proxy::fault;
 use crate::router::query::invalid;
@@ -32,8 +34,8 @@ impl Asker<'_> {
                 })?
             }
             (None, Some(_)) => {
-                let decoded = aside(move || body.get("calls").and_then(messages_with_calls));
-                let Some(messages) = decoded.await? else {
+                let decoded = blocking(move || body.get("calls").and_then(messages_with_calls));
+                let Some(messages) = decoded.await.map_err(refusal)? else {
                     let message =
                         "`calls` must be a response or a message with calls, in any dialect.";
                     return Err(invalid("calls", message));
@@ -51,7 +53,7 @@ impl Asker<'_> {
                     return Err(invalid("calls", message));
                 }
                 let tools = plan_tools(&self.toolbox().await, names).await;
-                aside(move || record_messages(&messages, &tools)).await?
+                blocking(move || record_messages(&messages, &tools)).await.map_err(refusal)?
             }
             _ => {
                 let message = "Send {\"run\": \"…\"} with the id of a finished run, or {\"calls\": {…}} with a response \

@@ -13,6 +13,7 @@ use toolwright_core::plan::{Graph, Interpreter, MAX_STEPS, Plan, StepError, Step
 use super::PARALLEL;
 use crate::error::ToolError;
 use crate::plan::call::{self, CallEnd, CallScope};
+use crate::plan::start::blocking;
 use crate::plan::tools::plan_tools;
 use crate::session::Scope;
 use crate::toolbox::Toolbox;
@@ -26,15 +27,19 @@ pub(crate) async fn run(
     inputs: Object,
 ) -> Result<Object, ToolError> {
     let tools = plan_tools(toolbox, plan.tool_names()).await;
-    if let Some(error) = check(plan, &tools, MAX_STEPS).errors.first() {
-        return Err(ToolError::new(format!("The plan cannot run: {error}")).with_kind("PlanError"));
-    }
+    let checked = Arc::clone(plan);
+    let graph = blocking(move || match check(&checked, &tools, MAX_STEPS).errors.first() {
+        Some(error) => Err(format!("The plan cannot run: {error}")),
+        None => Ok(Graph::new(&checked, &tools)),
+    });
+    let graph = graph.await.unwrap_or_else(|error| Err(error.to_string()));
+    let graph = graph.map_err(|text| ToolError::new(text).with_kind("PlanError"))?;
     let mut step_tools = Vec::with_capacity(plan.steps.len());
     for step in &plan.steps {
         step_tools.push(call::step_tool(toolbox, step).await?);
     }
-    let graph = Arc::new(Graph::new(plan, &tools));
-    let mut interpreter = Interpreter::new(Arc::clone(plan), graph, Arc::new(inputs.into()));
+    let (graph, inputs) = (Arc::new(graph), Arc::new(inputs.into()));
+    let mut interpreter = Interpreter::new(Arc::clone(plan), graph, inputs);
     let calls = CallScope {
         toolbox: toolbox.clone(),
         session: scope.session.clone(),
@@ -86,5 +91,36 @@ pub(crate) async fn run(
             let text = format!("The outputs of the plan: {}", error.message);
             ToolError::new(text).with_kind(error.kind)
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use tokio::time::Instant;
+    use toolwright_core::Json;
+
+    use super::*;
+    use crate::session::Session;
+
+    #[test]
+    fn a_plan_is_checked_on_another_thread() {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.max_blocking_threads(1).build().unwrap();
+        runtime.block_on(async {
+            let plan = Json::parse(r#"{"plan":"1","steps":{"a":{"tool":"absent"}}}"#).unwrap();
+            let plan = Arc::new(Plan::parse(&plan).unwrap());
+            let scope = Scope::new(Session::new("run"), "t", "c1", "key", Instant::now());
+            let toolbox = Toolbox::default();
+            let run = || run(&scope, &toolbox, &plan, Object::new());
+            // The only thread for it is busy.
+            let (free, busy) = std::sync::mpsc::channel::<()>();
+            let thread = tokio::task::spawn_blocking(move || busy.recv());
+            assert!(run().now_or_never().is_none());
+            drop(free);
+            assert!(thread.await.unwrap().is_err());
+            let error = run().await.unwrap_err();
+            assert!(error.message.starts_with("The plan cannot run: "), "{error:?}");
+        });
     }
 }
