@@ -15,7 +15,7 @@ pub trait DefinitionPins: Send + Sync + 'static {
     /// Whether tools with changed definitions are left out.
     fn blocks(&self) -> bool;
 
-    /// Whether a tool was left out of the last listing.
+    /// Whether a tool was left out of the listing that was last compared.
     fn is_blocked(&self, tool: &str) -> bool;
 }
 

@@ -3,6 +3,7 @@
 //! A tool is offered under `{prefix}{name}`, in characters that every vendor accepts. The prefix is the name of the
 //! server, so a name does not depend on which other servers there are.
 
+mod pinned;
 mod remote;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -23,13 +24,14 @@ use toolwright_core::{Json, Tool, ToolKind, object, suggest};
 
 use super::client::{Client, ListKind};
 use super::header;
-use super::pins::{DefinitionPins, definition_digest};
+use super::pins::DefinitionPins;
 use crate::error::ToolError;
 use crate::handle;
 use crate::handler::Handler;
 use crate::session::Session;
 use crate::settings::{Effect, Fill, SlotOutput, ValueForm};
 use crate::toolbox::{SourceError, SourceFuture, SourceProblem, ToolPage, ToolSource};
+use pinned::PinnedTools;
 use remote::{RemoteTool, Visibility};
 
 /// Names that every vendor accepts.
@@ -74,7 +76,7 @@ pub struct McpSource {
     hidden_results: HashSet<String>,
     deadline: Duration,
     trusts_annotations: bool,
-    pins: Option<Arc<dyn DefinitionPins>>,
+    pins: Option<Arc<PinnedTools>>,
     changes: Mutex<watch::Receiver<u64>>,
     listed: Mutex<Listed>,
 }
@@ -207,10 +209,10 @@ impl McpSource {
         listed.tools.get(tool)?.wire.get("name").and_then(Json::as_str).map(str::to_owned)
     }
 
-    /// Compares the definitions of tools with those that were approved.
+    /// Compares the definitions of tools with those that were approved, when they are listed and before calls.
     #[must_use]
     pub fn with_pins(mut self, pins: Arc<dyn DefinitionPins>) -> McpSource {
-        self.pins = Some(pins);
+        self.pins = Some(Arc::new(PinnedTools::new(self.client.clone(), pins)));
         self
     }
 
@@ -218,12 +220,16 @@ impl McpSource {
     async fn refresh(&self) -> Result<ToolPage, SourceError> {
         let failed = |error: super::ClientError| SourceError(error.operator_text());
         let era = self.client.info().await.map_err(failed)?.era();
+        let revision = self.pins.as_ref().map(|pins| pins.revision()).unwrap_or_default();
         let mut wires = self.client.list_tools().await.map_err(failed)?;
         if wires.is_empty() && !self.lock().tools.is_empty() {
             sleep(CONFIRM_AFTER).await;
             wires = self.client.list_tools().await.map_err(failed)?;
         }
-        let changed = self.changed_definitions(&wires);
+        let changed = match &self.pins {
+            Some(pins) => pins.compare(&wires, revision).await,
+            None => HashSet::new(),
+        };
         let mut known = self.lock().tools.clone();
         let mut tools: HashMap<String, Entry> = HashMap::new();
         let mut page = ToolPage::default();
@@ -282,16 +288,6 @@ impl McpSource {
         unlisted.into_iter().map(problem).collect()
     }
 
-    /// The names of the tools whose definitions were approved in another form.
-    fn changed_definitions(&self, wires: &[Json]) -> HashSet<String> {
-        let Some(pins) = &self.pins else { return HashSet::new() };
-        let named = |wire: &Json| {
-            let name = wire.get("name").and_then(Json::as_str)?;
-            Some((name.to_owned(), definition_digest(wire)))
-        };
-        pins.changed(&wires.iter().filter_map(named).collect::<Vec<_>>())
-    }
-
     /// The name of a tool in the toolbox, and why it is another one than expected.
     fn name(&self, label: &str, is_taken: impl Fn(&str) -> bool) -> (String, Option<&'static str>) {
         let wanted = match self.names.get(label) {
@@ -340,6 +336,7 @@ impl McpSource {
         let remote = Arc::new(RemoteTool {
             client: self.client.clone(),
             selector: self.selector.clone(),
+            pins: self.pins.clone(),
             name: label.clone(),
             headers,
             era,
@@ -383,24 +380,15 @@ impl McpSource {
         let remote = RemoteTool {
             client: self.client.clone(),
             selector: self.selector.clone(),
+            pins: self.pins.clone(),
             name: tool.to_owned(),
             headers: headers.unwrap_or_default(),
             era: Era::Stateless,
             visibility,
         };
-        let pins = self.pins.clone();
         let handler = Handler::new(definition, move |scope, arguments| {
             let mut remote = remote.clone();
-            let is_blocked = pins.as_ref().is_some_and(|pins| pins.is_blocked(&remote.name));
             async move {
-                if is_blocked {
-                    let (name, server) = (&remote.name, remote.client.name());
-                    let message = format!(
-                        "The MCP server {server} has changed the definition of {name} since it was approved, so \
-                         it is not called. Tell the user that its operator has to approve it."
-                    );
-                    return Err(ToolError::new(message));
-                }
                 // If there is no connection, the call says so.
                 if let Ok(info) = remote.client.info().await {
                     remote.era = info.era();

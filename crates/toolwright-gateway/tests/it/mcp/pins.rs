@@ -2,10 +2,16 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
+use toolwright::mcp::client::ServerCommand;
+use toolwright::mcp::{Client, McpSource};
+use toolwright::{Arguments, Call, Session, Tool, Toolbox};
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 use toolwright_core::object;
+use toolwright_gateway::config::PinMode;
+use toolwright_gateway::mcp::pins::Pins;
 
 use super::{ask_at, call_tool, logs, names, server, text_of};
 use crate::gateway::{Gateway, items_at, text_at, until};
@@ -103,6 +109,40 @@ fn a_changed_definition_is_blocked_until_it_is_approved() {
     assert!(mcp(&gateway, &["approve", "s", "pay"]).contains("approved pay"));
     until("the approved tool", || names(&gateway).contains(&"s_pay".to_owned()).then_some(()));
     assert_eq!(text_of(&call_tool(&gateway, "s_pay", Object::new())), "called pay");
+}
+
+#[tokio::test]
+async fn a_function_is_blocked_before_the_tools_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("description");
+    let start = |description: &str| {
+        std::fs::write(&file, description).unwrap();
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcp/servers/stdio.py");
+        let command = ServerCommand::new("python3", [script, "describe", file.to_str().unwrap()]);
+        let client = Client::new("s", command);
+        let pins = Arc::new(Pins::new(folder.path(), "s", PinMode::Block));
+        let source = McpSource::new(client.clone()).with_pins(pins);
+        let tool = Tool::function("pay", object! {"type": "object"}.into());
+        (client, Toolbox::new([source.function("pay", tool).unwrap()]).unwrap())
+    };
+    let call = async |toolbox: &Toolbox, id: &str| {
+        let call = Call::new(id, "pay", Arguments::from_text("{}"));
+        let status = toolbox.call(&Session::new("run"), &call).await;
+        status.result().unwrap().outcome.content[0].as_text().unwrap().to_owned()
+    };
+    let (client, toolbox) = start("Pays a bill.");
+    assert_eq!(call(&toolbox, "a").await, "called pay");
+    // The server has been replaced while there was no connection.
+    client.close().await;
+    std::fs::write(&file, "Pays twice.").unwrap();
+    let blocked = call(&toolbox, "b").await;
+    assert!(blocked.contains("has changed the definition of pay"), "{blocked}");
+    // The next process knows the approval, but not the tools.
+    let (_, toolbox) = start("Pays twice.");
+    let blocked = call(&toolbox, "c").await;
+    assert!(blocked.contains("has changed the definition of pay"), "{blocked}");
+    let (_, toolbox) = start("Pays a bill.");
+    assert_eq!(call(&toolbox, "d").await, "called pay");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
 
 use super::ClientSelector;
+use super::pinned::PinnedTools;
 use crate::error::ToolError;
 use crate::handler::ToolResult;
 use crate::mcp::client::{Client, ClientError, ToolCall};
@@ -31,6 +32,7 @@ pub(super) enum Visibility {
 pub(super) struct RemoteTool {
     pub(super) client: Client,
     pub(super) selector: Option<Arc<dyn ClientSelector>>,
+    pub(super) pins: Option<Arc<PinnedTools>>,
     /// Its name on the server
     pub(super) name: String,
     pub(super) headers: Vec<ParameterHeader>,
@@ -68,6 +70,9 @@ impl RemoteTool {
 
     /// Sends a call, as the caller if the server wants a token of the caller.
     async fn send(&self, session: &Session, call: ToolCall<'_>) -> Result<Object, ToolError> {
+        if let Some(pins) = &self.pins {
+            pins.admit(&self.name).await?;
+        }
         let Some(selector) = &self.selector else {
             return self.client.call_tool(call).await.map_err(ClientError::into_tool_error);
         };
