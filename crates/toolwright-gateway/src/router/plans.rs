@@ -23,7 +23,7 @@ use toolwright_core::{Fault, FaultClass, Json, object};
 
 use super::query::{Query, invalid};
 use crate::gateway::Gateway;
-use crate::http::{HttpRequest, Reply};
+use crate::http::{HttpRequest, Reply, Share};
 use crate::key::Client;
 use crate::proxy::fault;
 
@@ -144,13 +144,15 @@ impl Asker<'_> {
     }
 
     async fn check(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let (plan, shape) = parse(read(request).await?).await?;
+        let (body, _share) = read(request).await?;
+        let (plan, shape) = parse(body).await?;
         let report = self.examine(plan, shape).await?;
         Ok(fault::document(&report.to_json().into()))
     }
 
     async fn view(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let (plan, mut errors) = parse(read(request).await?).await?;
+        let (body, _share) = read(request).await?;
+        let (plan, mut errors) = parse(body).await?;
         if errors.is_empty() && plan.steps.len() > MAX_STEPS {
             errors = check(&plan, &PlanTools::default(), MAX_STEPS).errors;
         }
@@ -164,7 +166,7 @@ impl Asker<'_> {
     }
 
     async fn start(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let mut body = read(request).await?;
+        let (mut body, _share) = read(request).await?;
         let document = body.as_object_mut().and_then(|body| body.remove("plan"));
         let Some(document) = document.filter(|plan| matches!(plan, Json::Object(_))) else {
             let message =
@@ -227,7 +229,7 @@ impl Asker<'_> {
 
     async fn decide(&self, id: &str, request: HttpRequest) -> Result<Reply, Fault> {
         let (_, report) = self.find(id).await?;
-        let body = read(request).await?;
+        let (body, _share) = read(request).await?;
         let hint = "Send {\"step\": \"…\", \"answer\": \"approve\" | \"reject\" | \"output\", \"reason\"?, \
                     \"output\"?, \"item\"?}.";
         let step = body.get("step").and_then(Json::as_str).ok_or_else(|| invalid("step", hint))?;
@@ -259,7 +261,7 @@ impl Asker<'_> {
 
     async fn fork(&self, id: &str, request: HttpRequest) -> Result<Reply, Fault> {
         let (engine, _) = self.find(id).await?;
-        let body = read(request).await?;
+        let (body, _share) = read(request).await?;
         let hint = "Send {\"step\": \"…\", \"args\": {…}}: the run is repeated from this step on, with these \
                     arguments if they are given.";
         let step = body.get("step").and_then(Json::as_str).ok_or_else(|| invalid("step", hint))?;
@@ -352,10 +354,11 @@ fn shown(report: &RunReport) -> Reply {
     fault::document(&report.to_json().into())
 }
 
-async fn read(request: HttpRequest) -> Result<Json, Fault> {
-    let (body, _share) = request.body.read_document().await?;
-    Json::parse_bytes(&body)
-        .map_err(|error| Fault::new(FaultClass::Invalid, format!("The body is not JSON: {error}")))
+/// Reads a document. Its share of the memory budget is to be held for as long as anything of the document is.
+async fn read(request: HttpRequest) -> Result<(Json, Share), Fault> {
+    let (body, share) = request.body.read_document().await?;
+    let invalid = |error| Fault::new(FaultClass::Invalid, format!("The body is not JSON: {error}"));
+    Ok((Json::parse_bytes(&body).map_err(invalid)?, share))
 }
 
 /// Parses what can be read of a plan, with everything that is wrong with the shape of the document.

@@ -214,10 +214,15 @@ fn runs_belong_to_their_tenant() {
 
 /// Publishes a version of a prefab whose function returns a greeting that names the version.
 fn publish_greeting(gateway: &Gateway, version: &str) {
+    publish(gateway, version, &format!(r#"echo '{{\"text\":\"hello {version}\"}}'"#));
+}
+
+/// Publishes the function `greet`, which runs a command of the shell.
+fn publish(gateway: &Gateway, version: &str, command: &str) {
     let folder = tempfile::tempdir().unwrap();
     let manifest = format!(
         r#"{{"id":"greeting-prefab","version":"{version}","name":"Greeting","description":"Greets in one way.",
-            "runtime":{{"process":{{"command":["sh","-c","echo '{{\"text\":\"hello {version}\"}}'"]}}}},
+            "runtime":{{"process":{{"command":["sh","-c","{command}"]}}}},
             "functions":[{{"name":"greet","description":"Greets.","effect":"read-only","parameters":[],
                 "returns":{{"type":"object","properties":{{"text":{{"type":"string"}}}}}}}}]}}"#
     );
@@ -229,6 +234,29 @@ fn publish_greeting(gateway: &Gateway, version: &str) {
 
 const GREET: &str = r#"{"plan":"1","steps":{"greet":{"tool":"greeting-prefab/greet"}},
     "outputs":{"text":{"$from":"greet/text"}}}"#;
+
+#[test]
+fn a_document_counts_against_the_memory_until_its_request_ends() {
+    let gateway = Gateway::start("[limits]\nmemory = 67108864\n");
+    publish(&gateway, "1.0.0", "exec sleep 600");
+    let heavy = format!("[{}]", vec!["[]"; 60_000].join(","));
+    let body = format!(r#"{{"plan":{GREET},"wait":true,"x":{heavy}}}"#);
+    let check = || gateway.post("/v1/plans/check", &[], body.as_bytes());
+    assert_eq!(check().status, 200);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| gateway.post("/v1/plans", &[], body.as_bytes()));
+        let run = until("the run to start", || {
+            let runs = gateway.get("/v1/plans", &[]).ok().json();
+            items_at(&runs, "/data").first().map(|run| text_at(run, "/run"))
+        });
+        let refused = check();
+        assert_eq!(refused.status, 503, "{}", refused.text());
+        assert!(refused.text().contains("memory"), "{}", refused.text());
+        gateway.post(&format!("/v1/plans/{run}/cancel"), &[], b"").ok();
+        assert_eq!(waiting.join().unwrap().status, 200);
+    });
+    assert_eq!(check().status, 200);
+}
 
 #[test]
 fn a_run_keeps_the_versions_of_its_functions() {

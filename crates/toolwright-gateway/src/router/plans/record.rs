@@ -14,7 +14,7 @@ use crate::router::query::invalid;
 
 impl Asker<'_> {
     pub(super) async fn record(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let body = read(request).await?;
+        let (body, _share) = read(request).await?;
         let recording = match (body.get("run"), body.get("calls")) {
             (Some(Json::String(id)), None) => {
                 let saved = &self.gateway.stores.saved;
