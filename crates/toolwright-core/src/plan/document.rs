@@ -16,10 +16,6 @@ const VERSION: &str = "1";
 /// Maximum number of characters of a step's id.
 const MAX_ID_CHARS: usize = 64;
 
-/// Maximum number of bytes of a step's id. With the position of an item, it stays below the length from which on the
-/// ids of calls are hashed: a call is recognized as that of its step by its id.
-const MAX_ID_BYTES: usize = 224;
-
 /// A plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
@@ -243,7 +239,7 @@ pub(super) fn id_problem(id: &str) -> Option<String> {
     if !is_id(id) {
         Some(format!(
             "the id of a step has 1 to {MAX_ID_CHARS} letters, digits and the characters '_', '-' and '.', \
-             at most {MAX_ID_BYTES} bytes, and begins with a letter, a digit or '_'"
+             and begins with a letter, a digit or '_'"
         ))
     } else if Source::is_reserved(id) {
         Some(format!("'{id}' has a meaning in references and cannot be the id of a step"))
@@ -258,5 +254,4 @@ fn is_id(text: &str) -> bool {
     text.starts_with(|first: char| first.is_alphanumeric() || first == '_')
         && text.chars().all(is_inner)
         && text.chars().count() <= MAX_ID_CHARS
-        && text.len() <= MAX_ID_BYTES
 }

@@ -154,15 +154,23 @@ fn all_errors_of_the_shape_are_found_at_once() {
 }
 
 #[test]
-fn the_id_of_a_step_is_limited_in_characters_and_in_bytes() {
-    let parsed = |letter: &str, count: usize| {
-        let id = letter.repeat(count);
-        Plan::parse(&json(&format!(r#"{{"plan":"1","steps":{{"{id}":{{"tool":"t"}}}}}}"#)))
+fn the_id_of_a_step_is_limited_as_the_schema_says() {
+    let schema = Check::compile(&Plan::schema()).unwrap();
+    let is_valid = |id: &str| {
+        let document = json(&format!(r#"{{"plan":"1","steps":{{"{id}":{{"tool":"t"}}}}}}"#));
+        let is_valid = Plan::parse(&document).is_ok();
+        assert_eq!(schema.accepts(&document), is_valid, "{id}");
+        is_valid
     };
-    assert!(parsed("a", 64).is_ok() && parsed("步", 64).is_ok() && parsed("𠮷", 50).is_ok());
-    assert_eq!(parsed("a", 65).unwrap_err()[0].kind, PlanErrorKind::Id);
-    // With the position of an item, it would be longer than the id of a call may be.
-    assert_eq!(parsed("𠮷", 64).unwrap_err()[0].kind, PlanErrorKind::Id);
+    // With letters of every length, digits, and vowel signs.
+    for letter in ["a", "é", "步", "𠮷", "7", "Ⅷ", "கி", "कि"] {
+        let count = letter.chars().count();
+        assert!(is_valid(&letter.repeat(64 / count)), "{letter}");
+        assert!(!is_valid(&letter.repeat(64 / count + 1)), "{letter}");
+    }
+    for (id, wanted) in [("_", true), ("a.b-c", true), ("-a", false), ("", false), ("a b", false)] {
+        assert_eq!(is_valid(id), wanted, "{id}");
+    }
 }
 
 #[test]

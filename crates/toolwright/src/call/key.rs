@@ -16,8 +16,9 @@ pub(crate) struct CallPosition {
     pub(crate) repeats: usize,
 }
 
-/// Maximum length, in bytes, of an id that is used as it is; a longer one is hashed.
-const MAX_ID_BYTES: usize = 256;
+/// Maximum length, in bytes, of an id that is used as it is; a longer one is hashed. A call of a plan is recognized as
+/// that of its step by its id, which is at most 64 characters of the step and the position of an item.
+const MAX_ID_BYTES: usize = 320;
 
 impl CallPosition {
     /// The internal id of the call: the model's own if it is unique in the turn.

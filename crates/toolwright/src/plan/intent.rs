@@ -104,3 +104,20 @@ impl Journal for IntentJournal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use toolwright_core::{Arguments, Call};
+
+    use super::*;
+    use crate::call::key::CallPosition;
+    use crate::session::Session;
+
+    #[test]
+    fn the_id_of_a_steps_call_is_never_hashed() {
+        let id = call_id(&"𠮷".repeat(64), Some(usize::MAX));
+        let call = Call::new(id.as_str(), "t", Arguments::from_text("{}"));
+        assert_eq!(*CallPosition::default().id(&Session::new("run"), &call), *id);
+        assert_eq!(parse_call_id(&id), ("𠮷".repeat(64).as_str(), Some(usize::MAX)));
+    }
+}

@@ -390,7 +390,7 @@ fn all_errors_of_a_view_are_found_at_once() {
         "/nodes/2/input_parameters: 'input_parameters' is a list, not object",
         "/nodes/2/tool_name: 'tool_name' is a text, not number",
         "/nodes/3/id: there are two nodes with the id 'show'",
-        "/nodes/4/id: the id of a step has 1 to 64 letters, digits and the characters '_', '-' and '.', at most 224 bytes, and begins \
+        "/nodes/4/id: the id of a step has 1 to 64 letters, digits and the characters '_', '-' and '.', and begins \
          with a letter, a digit or '_'",
         "/nodes/6/id: 'id' is missing",
         "/edges/3/target_parameter: 'target_parameter' is missing",
