@@ -5,7 +5,7 @@
 
 mod memory;
 #[cfg(any(feature = "sqlite", feature = "temporal"))]
-mod record;
+pub(crate) mod record;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 

@@ -8,6 +8,8 @@ use temporalio_common::data_converters::{
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 use toolwright_core::Json;
 
+use crate::plan::journal::record::parse;
+
 /// A JSON document, as the input or the result of workflows and activities.
 #[derive(Debug, Clone, Default)]
 pub struct Document(pub(super) Json);
@@ -28,7 +30,9 @@ impl TemporalDeserializable for Document {
         _: &SerializationContext<'_>,
         payload: Payload,
     ) -> Result<Document, PayloadConversionError> {
-        let parsed = Json::parse_bytes(&payload.data);
+        let text = std::str::from_utf8(&payload.data);
+        let text = text.map_err(|error| PayloadConversionError::EncodingError(error.into()))?;
+        let parsed = parse(text);
         parsed.map(Document).map_err(|error| PayloadConversionError::EncodingError(error.into()))
     }
 }
@@ -36,5 +40,24 @@ impl TemporalDeserializable for Document {
 impl<J: Into<Json>> From<J> for Document {
     fn from(document: J) -> Document {
         Document(document.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use temporalio_common::data_converters::{PayloadConverter, SerializationContextData};
+    use toolwright_core::json::MAX_DEPTH;
+
+    use super::*;
+
+    #[test]
+    fn a_document_may_contain_values_of_the_maximum_depth() {
+        let converter = PayloadConverter::default();
+        let context = SerializationContext::new(&SerializationContextData::None, &converter);
+        let deep = format!("{}{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+        let value = Json::parse(&deep).unwrap();
+        let document = Document::from(toolwright_core::object! {"output": value});
+        let payload = document.to_payload(&context).unwrap();
+        assert_eq!(Document::from_payload(&context, payload).unwrap().0, document.0);
     }
 }

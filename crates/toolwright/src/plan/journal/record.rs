@@ -3,13 +3,19 @@
 use std::sync::Arc;
 
 use toolwright_core::document::{DocumentError, ObjectReader, items};
-use toolwright_core::json::Object;
+use toolwright_core::json::{MAX_DEPTH, Object};
 use toolwright_core::plan::{Plan, StepError};
 use toolwright_core::{Json, object};
 
 use super::{EntryEvent, Question, RunRecord, RunStatus, StepAnswer};
 use crate::call::Approval;
 use crate::session::Caller;
+
+/// Parses a document that contains values, each of which may have the maximum depth.
+pub(crate) fn parse(text: &str) -> Result<Json, DocumentError> {
+    let parsed = Json::parse_deep(text, 2 * MAX_DEPTH);
+    parsed.map_err(|_| DocumentError::new("JSON"))
+}
 
 impl RunRecord {
     /// Returns what does not change in the course of the run, without id, tenant and time.

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
-use toolwright_core::Json;
 use toolwright_core::document::DocumentError;
-use toolwright_core::json::MAX_DEPTH;
 
+use super::record::parse;
 use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
     RunRecord, RunStatus,
@@ -333,7 +332,7 @@ impl StoredEntry {
 
 impl EntryRow {
     fn read(&self) -> Result<Entry, DocumentError> {
-        let data = document(&self.data)?;
+        let data = parse(&self.data)?;
         let event = EntryEvent::from_record(&self.kind, &data)?;
         Ok(Entry { step: self.step.clone(), item: self.item, time_ms: self.time, event })
     }
@@ -341,18 +340,13 @@ impl EntryRow {
 
 impl RunRow {
     fn parse(&self) -> Result<RunRecord, DocumentError> {
-        let record = document(&self.record)?;
+        let record = parse(&self.record)?;
         let mut run = RunRecord::from_record(&self.id, &self.tenant, &record)?;
         run.status = RunStatus::parse(&self.status)
             .ok_or_else(|| DocumentError::new("a status").within("status"))?;
         (run.created_ms, run.ended_ms) = (self.created, self.ended);
         Ok(run)
     }
-}
-
-/// Reads a document that contains values, each of which may have the maximum depth.
-fn document(text: &str) -> Result<Json, DocumentError> {
-    Json::parse_deep(text, 2 * MAX_DEPTH).map_err(|_| DocumentError::new("JSON"))
 }
 
 fn damaged(error: &DocumentError) -> PlanJournalError {

@@ -118,8 +118,8 @@ fn random_plans_on_temporal_end_like_the_sequential_reference() {
             drop(done);
             (cancelled, asked)
         };
-        let (counted, worked) = tokio::join!(plans, worker.run(|| (), until));
-        worked.unwrap();
+        let (counted, ended) = tokio::join!(plans, worker.run(|| (), until));
+        ended.unwrap();
         counted
     });
     println!("{PLANS} plans in {:?}, {cancelled} cancelled, {asked} approvals", begin.elapsed());
@@ -168,8 +168,8 @@ fn a_run_is_reported_without_what_its_stored_values_lack() {
             drop(done);
         };
         let until = async { drop(stopped.await) };
-        let ((), worked) = tokio::join!(runs, worker.run(|| (), until));
-        worked.unwrap();
+        let ((), ended) = tokio::join!(runs, worker.run(|| (), until));
+        ended.unwrap();
     });
 }
 
