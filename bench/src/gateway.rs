@@ -22,6 +22,7 @@ use crate::process::{Machine, Site, Usage};
 pub(crate) struct Plan {
     short: bool,
     routes: &'static [Route],
+    against: Option<PathBuf>,
     only: Option<String>,
     json: Option<PathBuf>,
 }
@@ -29,15 +30,20 @@ pub(crate) struct Plan {
 impl Plan {
     /// Parses the arguments after `gateway`.
     pub(crate) fn parse(words: &[&str]) -> Outcome<Plan> {
-        let mut plan = Plan { short: false, routes: Route::ALL, only: None, json: None };
+        let mut plan =
+            Plan { short: false, routes: Route::ALL, against: None, only: None, json: None };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match (*word, words.as_slice().first()) {
                 ("--short", _) => plan.short = true,
                 ("--without-gateway", _) => plan.routes = Route::BARE,
-                ("--only" | "--json", Some(value)) => {
+                ("--only" | "--json" | "--against", Some(value)) => {
                     match *word {
                         "--only" => plan.only = Some((*value).to_owned()),
+                        "--against" => {
+                            plan.routes = Route::BOTH_BUILDS;
+                            plan.against = Some(value.into());
+                        }
                         _ => plan.json = Some(value.into()),
                     }
                     words.next();
@@ -65,7 +71,7 @@ impl Plan {
 pub(crate) fn run(plan: &Plan) -> Outcome {
     let machine = Machine::watch();
     let site = Site::new("bench-gateway")?;
-    let stage = Stage::start(&site, plan.routes)?;
+    let stage = Stage::start(&site, plan)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {
         let mut report = Report { idle: stage.resident(), ..Report::default() };

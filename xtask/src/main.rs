@@ -70,8 +70,9 @@ Usage: cargo xtask <task>
   fuzz [--seconds N] [TARGET…]
                            every fuzz target: a short run from the seeds, or N seconds
   bench [--short]          every benchmark
-  bench-gateway [--short] [--json FILE] [--only WORDS] [--without-gateway]
-                           what the gateway costs, beside a bare proxy and no one in between
+  bench-gateway [--short] [--json FILE] [--only WORDS] [--without-gateway] [--against PROGRAM]
+                           what the gateway costs, beside a bare proxy and no one in between, and
+                           beside another build of it
   bench-mcp [--short]      what the gateway costs between an MCP client and ten servers
   soak [--seconds N]       five minutes of load with faults; what is leaked or forgotten after
   chaos [--seconds N] [--seed N]

@@ -50,7 +50,7 @@ pub(crate) struct Verified {
 
 /// Verifies the ledger with `toolwright ledger verify`.
 pub(crate) fn verify(site: &Site) -> Outcome<Verified> {
-    let mut command = Site::toolwright()?;
+    let mut command = site.toolwright();
     let output =
         command.args(["ledger", "verify", "--json", "--data"]).arg(site.data()).output()?;
     if !output.status.success() {

@@ -53,6 +53,7 @@ pub(crate) fn print(case: Case, cells: &[Cell]) {
         "added p50",
         "CPU",
         "× bare",
+        "× other",
     ];
     let mut table = Table::new(1, &heads);
     let of = |route: Route| cells.iter().find(|cell| cell.route == route);
@@ -63,7 +64,8 @@ pub(crate) fn print(case: Case, cells: &[Cell]) {
         let figures = [cell.rate, cell.p50, cell.p99, cell.p999, cell.first, added, cell.cost];
         let mut row = vec![cell.route.name().to_owned(), cell.count.to_string()];
         row.extend(figures.map(figure));
-        row.push(figure(cell.cost / bare));
+        let other = cell.route.other().and_then(of).map_or(f64::NAN, |cell| cell.cost);
+        row.extend([cell.cost / bare, cell.cost / other].map(figure));
         table.row(row);
     }
     table.print();

@@ -38,10 +38,11 @@ impl Serving {
     }
 }
 
-/// The cores and the folder of a measurement.
+/// The cores, the folder and the gateway of a measurement.
 pub(crate) struct Site {
     cores: Cores,
     folder: PathBuf,
+    program: PathBuf,
 }
 
 impl Site {
@@ -57,7 +58,14 @@ impl Site {
             fs::remove_dir_all(&folder)?;
         }
         fs::create_dir_all(&folder)?;
-        Ok(Site { cores, folder })
+        Ok(Site { cores, folder, program: own.with_file_name(PROGRAM) })
+    }
+
+    /// A folder and another build of the gateway on the same cores.
+    pub(crate) fn other(&self, program: &Path) -> Outcome<Site> {
+        let folder = self.folder.join("other");
+        fs::create_dir(&folder)?;
+        Ok(Site { cores: self.cores.clone(), folder, program: program.to_owned() })
     }
 
     /// The assignment of the cores.
@@ -111,9 +119,9 @@ impl Site {
         Ok(fs::rename(&half, self.folder.join("toolwright.toml"))?)
     }
 
-    /// The command of the gateway, which is built beside this program.
-    pub(crate) fn toolwright() -> Outcome<Command> {
-        Ok(Command::new(std::env::current_exe()?.with_file_name("toolwright")))
+    /// The command of the gateway.
+    pub(crate) fn toolwright(&self) -> Command {
+        Command::new(&self.program)
     }
 
     /// Starts the configured gateway, with additional environment variables.
@@ -123,7 +131,7 @@ impl Site {
         environment: &[(&str, &OsStr)],
     ) -> Outcome<Child> {
         let log = fs::File::options().create(true).append(true).open(self.log())?;
-        let mut command = Site::toolwright()?;
+        let mut command = self.toolwright();
         command.arg("serve").arg("--config").arg(self.folder.join("toolwright.toml"));
         command.arg("--data").arg(self.data()).arg("--listen").arg(address.to_string());
         command.env(KEY, "sk-bench").envs(environment.iter().copied());
@@ -159,6 +167,9 @@ impl Site {
         Ok(Serving { child, address })
     }
 }
+
+/// The gateway, which is built beside this program.
+const PROGRAM: &str = "toolwright";
 
 /// The environment variable with the credential of every upstream.
 const KEY: &str = "TOOLWRIGHT_BENCH_KEY";
