@@ -1,11 +1,13 @@
 //! Parses text to [`Json`]: strict RFC 8259, bounded in depth, linear in time.
 
+mod skip;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::object::Object;
 use super::raw::{MIN_RAW, Raw};
-use super::tree::{Checked, Text, Tree};
+use super::tree::{Text, Tree};
 use super::{Json, scan};
 
 /// Maximum depth of nested arrays and objects in a document, unless its reader says otherwise.
@@ -44,6 +46,9 @@ static ESCAPED: [u8; 256] = {
 };
 
 const TRUNCATED: &str = "unexpected end";
+const VALUE: &str = "expected a value";
+const ITEM_END: &str = "expected ',' or ']'";
+const MEMBER_END: &str = "expected ',' or '}'";
 
 /// Converts bytes to text.
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str, JsonError> {
@@ -75,7 +80,7 @@ pub(super) fn deep_document(text: &str, max_depth: usize) -> Result<Json, JsonEr
 /// be compact.
 pub(super) fn check(text: &str) -> Result<bool, JsonError> {
     let mut reader = Reader::new(text);
-    reader.document(|reader| reader.value::<Checked>(0))?;
+    reader.document(|reader| reader.skip(0))?;
     Ok(reader.compact)
 }
 
@@ -89,21 +94,16 @@ pub(super) fn string(text: &str) -> Option<Cow<'_, str>> {
     if text.starts_with('"') { Reader::new(text).string().ok() } else { None }
 }
 
-/// Returns the members of a document that is an object: key, span and value.
-pub(super) fn members<T: Tree>(
-    text: &str,
-    mut each: impl FnMut(&str, Range<usize>, T),
+/// Parses a document that is an object; `each` parses the value of every key.
+pub(super) fn members<'t>(
+    text: &'t str,
+    each: impl FnMut(&mut Reader<'t>, Cow<'t, str>, usize) -> Result<(), JsonError>,
 ) -> Result<(), JsonError> {
     Reader::new(text).document(|reader| {
         if reader.peek() != Some(b'{') {
             return Err(reader.error("expected an object"));
         }
-        reader.members(0, |reader, key: Cow<'_, str>, depth| {
-            let start = reader.at;
-            let value = reader.value(depth)?;
-            each(&key, start..reader.at, value);
-            Ok(())
-        })
+        reader.members(0, each)
     })
 }
 
@@ -178,14 +178,14 @@ impl<'t> Reader<'t> {
             Some(b't') => self.word("true").map(|()| T::boolean(true)),
             Some(b'f') => self.word("false").map(|()| T::boolean(false)),
             Some(b'n') => self.word("null").map(|()| T::null()),
-            _ => Err(self.error("expected a value")),
+            _ => Err(self.error(VALUE)),
         }
     }
 
     fn word(&mut self, word: &'static str) -> Result<(), JsonError> {
         for expected in word.bytes() {
             if self.peek() != Some(expected) {
-                return Err(self.error("expected a value"));
+                return Err(self.error(VALUE));
             }
             self.at += 1;
         }
@@ -229,7 +229,7 @@ impl<'t> Reader<'t> {
                     self.at += 1;
                     return Ok(());
                 }
-                _ => return Err(self.error("expected ',' or ']'")),
+                _ => return Err(self.error(ITEM_END)),
             }
         }
     }
@@ -250,7 +250,7 @@ impl<'t> Reader<'t> {
     /// Parses an object, and keeps it as text if it is compact.
     pub(super) fn raw(&mut self, depth: usize) -> Result<Json, JsonError> {
         let (start, compact) = (self.at, std::mem::replace(&mut self.compact, true));
-        self.value::<Checked>(depth)?;
+        self.skip(depth)?;
         let text = &self.text[start..self.at];
         if self.compact && text.len() >= MIN_RAW {
             self.compact = compact;
@@ -298,16 +298,7 @@ impl<'t> Reader<'t> {
         }
         loop {
             self.space();
-            if self.peek() != Some(b'"') {
-                return Err(self.error("expected a key"));
-            }
-            let key = self.string()?;
-            self.space();
-            if self.peek() != Some(b':') {
-                return Err(self.error("expected ':'"));
-            }
-            self.at += 1;
-            self.space();
+            let key = self.key()?;
             each(self, key, depth)?;
             self.space();
             match self.peek() {
@@ -316,9 +307,25 @@ impl<'t> Reader<'t> {
                     self.at += 1;
                     return Ok(());
                 }
-                _ => return Err(self.error("expected ',' or '}'")),
+                _ => return Err(self.error(MEMBER_END)),
             }
         }
+    }
+
+    /// Parses a key and the colon after it.
+    #[inline]
+    fn key<K: Text<'t>>(&mut self) -> Result<K, JsonError> {
+        if self.peek() != Some(b'"') {
+            return Err(self.error("expected a key"));
+        }
+        let key = self.string()?;
+        self.space();
+        if self.peek() != Some(b':') {
+            return Err(self.error("expected ':'"));
+        }
+        self.at += 1;
+        self.space();
+        Ok(key)
     }
 
     fn digits(&mut self) -> Result<(), JsonError> {

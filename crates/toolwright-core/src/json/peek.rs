@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Json;
-use super::parse::{self, JsonError};
-use super::tree::{Checked, Tree};
+use super::parse::{self, JsonError, Reader};
+use super::tree::Tree;
 
 /// Parses a document whose root is an object, and returns the members with these keys. Of repeated
 /// keys it is the last.
@@ -26,7 +26,7 @@ pub fn peek<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
 ) -> Result<[Option<Member<'b>>; N], JsonError> {
-    look(bytes, keys, |_, Checked| {})
+    look(bytes, keys, |reader, _, depth| reader.skip(depth))
 }
 
 /// Parses a document whose root is an object, and calls `each` for every member.
@@ -35,8 +35,11 @@ pub fn each_member<'b>(
     mut each: impl FnMut(&str, Member<'b>),
 ) -> Result<(), JsonError> {
     let document = parse::utf8(bytes)?;
-    parse::members(document, |key, span, Checked| {
-        each(key, Member { document, span, repeated: false });
+    parse::members(document, |reader, key, depth| {
+        let start = reader.at;
+        reader.skip(depth)?;
+        each(&key, Member { document, span: start..reader.at, repeated: false });
+        Ok(())
     })
 }
 
@@ -46,7 +49,10 @@ pub fn peek_and_parse<'b, const N: usize>(
     keys: &[&str; N],
 ) -> Result<([Option<Member<'b>>; N], Json), JsonError> {
     let mut root = Json::members();
-    let found = look(bytes, keys, |key, value: Json| root.push(super::key(key), value))?;
+    let found = look(bytes, keys, |reader, key, depth| {
+        root.push(super::key(key), reader.value::<Json>(depth)?);
+        Ok(())
+    })?;
     Ok((found, Json::Object(root)))
 }
 
@@ -69,22 +75,24 @@ pub fn guess_string<'b>(bytes: &'b [u8], key: &str) -> Option<&'b str> {
     })
 }
 
-/// Looks for some members, and calls `each` for every member.
-fn look<'b, T: Tree, const N: usize>(
+/// Looks for some members; `each` parses the value of every key.
+fn look<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
-    mut each: impl FnMut(&str, T),
+    mut each: impl FnMut(&mut Reader<'b>, &str, usize) -> Result<(), JsonError>,
 ) -> Result<[Option<Member<'b>>; N], JsonError> {
     let document = parse::utf8(bytes)?;
     let mut found = [const { None }; N];
-    parse::members(document, |key, span, value| {
+    parse::members(document, |reader, key, depth| {
+        let start = reader.at;
+        each(reader, &key, depth)?;
         for (own, place) in keys.iter().zip(&mut found) {
             if *own == key {
                 let repeated = place.is_some();
-                *place = Some(Member { document, span: span.clone(), repeated });
+                *place = Some(Member { document, span: start..reader.at, repeated });
             }
         }
-        each(key, value);
+        Ok(())
     })?;
     Ok(found)
 }

@@ -1,4 +1,4 @@
-//! The output of the parser: a tree, or nothing for validation only.
+//! The output of the parser: a tree, or its weight.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -165,46 +165,5 @@ impl Tree for Json {
             key if ARGUMENT_KEYS.contains(&key) => reader.raw(depth),
             _ => reader.value(depth),
         }
-    }
-}
-
-/// A validated value that is discarded.
-pub(super) struct Checked;
-
-impl Tree for Checked {
-    type Text<'t> = ();
-    type Items = ();
-    type Members = ();
-
-    fn null() -> Checked {
-        Checked
-    }
-
-    fn boolean(_: bool) -> Checked {
-        Checked
-    }
-
-    fn number(_: &str) -> Checked {
-        Checked
-    }
-
-    fn string((): ()) -> Checked {
-        Checked
-    }
-
-    fn items() {}
-
-    fn item((): &mut (), _: Checked) {}
-
-    fn array((): ()) -> Checked {
-        Checked
-    }
-
-    fn members() {}
-
-    fn member((): &mut (), (): &(), _: Checked) {}
-
-    fn object((): ()) -> Checked {
-        Checked
     }
 }
