@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | no record | runs | runs |
 //! | begun, not finished | runs again with the same key | does not run: the effect is uncertain |
-//! | finished | the recorded outcome | the recorded outcome |
+//! | finished | the recorded outcome; a retry of the call, or of one around it, runs again after a failure | the recorded outcome |
 //! | failed, with another version of the tool | runs | runs |
 //! | succeeded or unfinished, with another version of the tool | does not run, no outcome | does not run, no outcome |
 

@@ -116,12 +116,14 @@ pub(crate) async fn make(
         }
         let (step_id, item) = (step.id.clone(), call.item);
         (scope.emit)(PlanEventKind::CallStarted { step: step_id, item, attempt: attempts });
+        let is_retry = attempts > 1;
         let answered = answered.as_ref().map(|(approval, answer)| (&**approval, answer));
         let status = match &scope.outer {
             None => {
-                Ok(scope.toolbox.call_step(&scope.session, tool, &written, &key, answered).await)
+                let (toolbox, session) = (&scope.toolbox, &scope.session);
+                Ok(toolbox.call_step(session, tool, &written, &key, answered, is_retry).await)
             }
-            Some(outer) => outer.call_step(tool, &written).await,
+            Some(outer) => outer.call_step(tool, &written, is_retry).await,
         };
         let status = match status {
             Ok(status) => status,

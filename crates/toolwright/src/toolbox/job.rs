@@ -124,7 +124,12 @@ impl Job {
             (Ok(Begun::Unfinished(_)), _) => {
                 Err(Box::new(Execution::refused(uncertain(&self.scope.tool))))
             }
-            (Ok(Begun::Finished(known)), _) => Err(Box::new(match record::read(&known) {
+            (Ok(Begun::Finished(known)), effect) => Err(Box::new(match record::read(&known) {
+                Ok(Record { error: Some(_), .. })
+                    if effect == Effect::Keyed && self.active.is_retry() =>
+                {
+                    return Ok(1);
+                }
                 Ok(Record { content, output, error }) => Execution {
                     content: Some(content),
                     complete: CompleteOutput::read(

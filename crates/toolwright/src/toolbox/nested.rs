@@ -4,8 +4,8 @@
 //! policy, journal, ledger. It differs in four ways.
 //!
 //! - Its id, and so its idempotency key, is derived from the id of the outer call, so that a retry or a
-//!   resumed run finds its recorded outcome. Equal nested calls of one attempt are counted; the order of
-//!   different ones does not matter.
+//!   resumed run finds its recorded outcome. A retry repeats calls that failed, if they may be repeated. Equal
+//!   nested calls of one attempt are counted; the order of different ones does not matter.
 //! - It runs under the toolbox permit of the outer call, which could otherwise wait for itself. The limit of
 //!   its own tool holds.
 //! - It ends with the outer call: by its deadline and its cancellation.
@@ -19,7 +19,8 @@ use tokio::time::Instant;
 use toolwright_core::{Arguments, Call, Json};
 
 use super::item::{CompiledTool, Item};
-use super::{StepTool, Toolbox, pipeline};
+use super::pipeline::{self, CallState};
+use super::{StepTool, Toolbox};
 use crate::call::key::{self, CallPosition};
 use crate::call::{CallResult, CallStatus, Completeness, canonical};
 use crate::context::Context;
@@ -38,6 +39,8 @@ pub(crate) struct ActiveCall {
     /// The call that made this one
     outer: Option<Arc<ActiveCall>>,
     attempts: AtomicU32,
+    /// Whether an earlier attempt of the same step of a plan failed
+    is_retry: bool,
     /// Number of nested calls of this attempt, by the hash of tool and arguments
     nested: Mutex<HashMap<blake3::Hash, usize>>,
 }
@@ -56,14 +59,15 @@ impl ActiveCall {
         toolbox: &Toolbox,
         item: &Arc<Item>,
         session: &Session,
-        outer: Option<&Outer>,
+        state: &CallState<'_>,
     ) -> Arc<ActiveCall> {
         Arc::new(ActiveCall {
             toolbox: toolbox.clone(),
             item: item.clone(),
             context: session.context.clone(),
-            outer: outer.map(|outer| outer.call.clone()),
+            outer: state.outer.as_ref().map(|outer| outer.call.clone()),
             attempts: AtomicU32::new(0),
+            is_retry: state.is_retry,
             nested: Mutex::default(),
         })
     }
@@ -78,6 +82,11 @@ impl ActiveCall {
     pub(crate) fn start_attempt(&self, attempt: u32) {
         self.attempts.store(attempt, Ordering::Relaxed);
         self.nested.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Whether this call, or one around it, is made again because it failed.
+    pub(crate) fn is_retry(&self) -> bool {
+        self.chain().any(|call| call.is_retry || call.attempts() > 1)
     }
 
     /// Number of earlier nested calls of this attempt with the same tool and arguments.
@@ -173,7 +182,7 @@ impl Scope {
         let active = self.active(tool)?;
         let found = active.toolbox.find(tool).await;
         let (call, position) = self.nested(&active, tool, arguments.into());
-        result(&self.tool, self.call_found(&active, &call, found, position).await, tool)
+        result(&self.tool, self.call_found(&active, &call, found, position, false).await, tool)
     }
 
     /// Calls a tool that is not in the toolbox, and is otherwise as [`call`](Scope::call).
@@ -186,7 +195,7 @@ impl Scope {
         let active = self.active(name)?;
         let (call, position) = self.nested(&active, name, arguments.into());
         let found = Ok(Some(tool.0.clone()));
-        result(&self.tool, self.call_found(&active, &call, found, position).await, name)
+        result(&self.tool, self.call_found(&active, &call, found, position, false).await, name)
     }
 
     /// Calls the tool of a step of a plan. The id of the call is unique within this call, so that every attempt at the step
@@ -195,12 +204,13 @@ impl Scope {
         &self,
         tool: &StepTool,
         call: &Call,
+        is_retry: bool,
     ) -> Result<CallStatus, CallError> {
         let active = self.active(&call.name)?;
         let id = format!("{}/{}", self.call_id, call.id.as_deref().unwrap_or_default());
         let call = Call { id: Some(id), ..call.clone() };
         let found = Ok(Some(tool.item().clone()));
-        Ok(self.call_found(&active, &call, found, CallPosition::default()).await)
+        Ok(self.call_found(&active, &call, found, CallPosition::default(), is_retry).await)
     }
 
     /// Returns a call that this one makes, and how often it was made before.
@@ -228,6 +238,7 @@ impl Scope {
         call: &Call,
         found: Result<Option<Arc<Item>>, CallError>,
         position: CallPosition,
+        is_retry: bool,
     ) -> CallStatus {
         let tool = call.name.as_str();
         let (context, cancel) = (active.context.clone(), self.cancel.clone());
@@ -235,6 +246,7 @@ impl Scope {
         let (toolbox, completeness) = (&active.toolbox, Completeness::Complete);
         let mut prepared =
             pipeline::prepare_found(toolbox, &session, call, found, position, completeness).await;
+        prepared.state.is_retry = is_retry;
         prepared.state.outer = Some(Outer {
             call_id: self.call_id.clone(),
             deadline: self.deadline,

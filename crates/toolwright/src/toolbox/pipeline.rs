@@ -38,6 +38,8 @@ pub(crate) struct CallState<'c> {
     pub(crate) completeness: Completeness,
     /// The call that makes this one, if a tool does
     pub(crate) outer: Option<Outer>,
+    /// Whether an earlier attempt of the same step of a plan failed
+    pub(crate) is_retry: bool,
     /// The internal id, unique in the turn
     pub(crate) call_id: Arc<str>,
     pub(crate) time: SystemTime,
@@ -91,6 +93,7 @@ pub(crate) async fn prepare_found<'c>(
         position,
         completeness,
         outer: None,
+        is_retry: false,
         call_id: position.id(session, call),
         time: SystemTime::now(),
         start: Instant::now(),
@@ -202,7 +205,7 @@ async fn run(
     match acquire(toolbox, &item, &scope, state.outer.is_some()).await {
         Ok(permits) => {
             let (journal, handles) = (toolbox.journal().clone(), toolbox.shared_handles());
-            let active = ActiveCall::new(toolbox, &item, session, state.outer.as_ref());
+            let active = ActiveCall::new(toolbox, &item, session, state);
             scope.active = Some(active.clone());
             scope.secrets = Arc::new(hidden::secrets(&item.handler.settings().fills));
             let mut arguments = checked.into_arguments();

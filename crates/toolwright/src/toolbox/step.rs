@@ -59,11 +59,13 @@ impl Toolbox {
         call: &Call,
         key: &Arc<str>,
         answered: Option<(&Approval, &Answer)>,
+        is_retry: bool,
     ) -> CallStatus {
         let (found, position) = (Ok(Some(tool.0.clone())), CallPosition::default());
         let completeness = Completeness::Complete;
         let mut prepared =
             pipeline::prepare_found(self, session, call, found, position, completeness).await;
+        prepared.state.is_retry = is_retry;
         if let Ok(runnable) = &mut prepared.runnable {
             runnable.keys.key = key.clone();
             prepared.state.key = Some(key.clone());

@@ -10,9 +10,9 @@ use toolwright::catalog::{Access, Catalog, FunctionSource, Manifest, Package, Pu
 use toolwright::context::Context;
 use toolwright::ledger::{MemoryLedger, Query};
 use toolwright::plan::{Engine, LocalEngine, NewRun, Plan, RunStatus};
-use toolwright::{Effect, Handler, Json, Output, Session, Tool, Toolbox, object};
+use toolwright::{Effect, Handler, Json, Output, Session, Tool, ToolError, Toolbox, object};
 
-use crate::support::{Counter, call, counting, done, json, text};
+use crate::support::{Counter, any, call, counting, done, json, text};
 
 /// Greets someone: `hello` makes the text, `greet` is the step of another plan.
 const GREETINGS: &str = r#"{"id":"greeting-prefab","version":"1.0.0","name":"Greetings",
@@ -27,7 +27,13 @@ const GREETINGS: &str = r#"{"id":"greeting-prefab","version":"1.0.0","name":"Gre
         "outputs":{"all":{"$from":"both"}}}},
     {"name":"again","description":"Calls itself.","plan":{"plan":"1","steps":{"a":{"tool":"greeting-prefab/again"}}}},
     {"name":"send","description":"Sends.","plan":{"plan":"1","steps":{
-        "a":{"tool":"echo","args":{"x":1}},"b":{"tool":"send","after":["a"]}}}}]}"#;
+        "a":{"tool":"echo","args":{"x":1}},"b":{"tool":"send","after":["a"]}}}},
+    {"name":"deliver","description":"Pays, then delivers.","effect":"idempotent","plan":{"plan":"1","steps":{
+        "pay":{"tool":"pay"},"deliver":{"tool":"deliver","after":["pay"]}},"outputs":{"done":{"$from":"deliver"}}}},
+    {"name":"insist","description":"Delivers.","effect":"read-only","plan":{"plan":"1","steps":{
+        "deliver":{"tool":"deliver","retry":{"max":1,"backoff_ms":1}}},"outputs":{"done":{"$from":"deliver"}}}},
+    {"name":"try","description":"Delivers once.","effect":"read-only","plan":{"plan":"1","steps":{
+        "deliver":{"tool":"deliver"}}}}]}"#;
 
 struct Site {
     _folder: tempfile::TempDir,
@@ -35,6 +41,8 @@ struct Site {
     toolbox: Toolbox,
     functions: Arc<FunctionSource>,
     sent: Counter,
+    paid: Counter,
+    delivered: Counter,
     ledger: Arc<MemoryLedger>,
 }
 
@@ -47,6 +55,18 @@ fn echo() -> Handler {
     .with_effect(Effect::None)
 }
 
+/// A tool that may be repeated, and fails at first.
+fn deliver(delivered: &Counter) -> Handler {
+    let delivered = delivered.clone();
+    Handler::new(any("deliver"), move |_, _| {
+        let is_first = delivered.hit() == 0;
+        async move {
+            if is_first { Err(ToolError::new("nobody is home")) } else { Ok(Output::text("done")) }
+        }
+    })
+    .with_effect(Effect::Keyed)
+}
+
 fn site() -> Site {
     let folder = tempfile::tempdir().unwrap();
     let catalog = Catalog::open(folder.path()).unwrap();
@@ -54,7 +74,9 @@ fn site() -> Site {
     catalog.publish(package, PublishOptions::default()).unwrap();
     let files = Files::open(folder.path(), FileLimits::default()).unwrap();
     let (sent, ledger) = (Counter::default(), Arc::new(MemoryLedger::default()));
-    let own = Toolbox::new([echo(), counting("send", &sent)]).unwrap();
+    let (paid, delivered) = (Counter::default(), Counter::default());
+    let own = [echo(), counting("send", &sent), counting("pay", &paid), deliver(&delivered)];
+    let own = Toolbox::new(own).unwrap();
     let local: Arc<std::sync::OnceLock<LocalCatalog>> = Arc::default();
     let opened = {
         let local = Arc::clone(&local);
@@ -77,7 +99,7 @@ fn site() -> Site {
         .with_policy(policy)
         .with_ledger(ledger.clone());
     let functions = Arc::new(FunctionSource::opened_by(opened));
-    Site { _folder: folder, toolbox, functions, sent, ledger }
+    Site { _folder: folder, toolbox, functions, sent, paid, delivered, ledger }
 }
 
 impl Site {
@@ -144,6 +166,33 @@ async fn a_published_plan_is_a_step_of_another_plan() {
         (RunStatus::Succeeded, r#"{"x":"Li"}"#)
     );
     assert_eq!(report.steps[0].tool, "greeting-prefab@1.0.0/hello");
+}
+
+#[tokio::test]
+async fn a_retry_of_a_published_plan_repeats_what_failed_and_may_be_repeated() {
+    let site = site();
+    let engine = LocalEngine::new(site.toolbox.clone().with_unlisted(site.functions.clone()));
+    let document = r#"{"plan":"1","steps":{"a":{"tool":"greeting-prefab/deliver","retry":{"max":2,"backoff_ms":1}}},
+        "outputs":{"done":{"$from":"a/done"}}}"#;
+    let run = engine.start(NewRun::new(Plan::parse(&json(document)).unwrap(), object! {}));
+    let report = engine.drive(&run.await.unwrap(), None).await.unwrap();
+    assert_eq!(report.outputs.compact(), r#"{"done":"done"}"#, "{report:?}");
+    assert_eq!((report.steps[0].status.attempts, site.paid.get(), site.delivered.get()), (2, 1, 2));
+}
+
+#[tokio::test]
+async fn a_step_within_a_published_plan_is_retried() {
+    let site = self::site();
+    let result = site.run("insist", "{}").await;
+    assert_eq!(result.pointer("/result/function_result/done"), Some(&"done".into()), "{result}");
+    assert_eq!(site.delivered.get(), 2);
+    // The same call again, as after a crash, has the recorded failure.
+    let site = self::site();
+    for _ in 0..2 {
+        let failed = site.run("try", "{}").await;
+        assert!(failed.compact().contains("nobody is home"), "{failed}");
+    }
+    assert_eq!(site.delivered.get(), 1);
 }
 
 #[tokio::test]
