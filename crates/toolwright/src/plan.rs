@@ -67,7 +67,7 @@ pub use event::{Observer, PlanEvent, PlanEventKind};
 pub use journal::{RunRecord, RunStatus, StepAnswer};
 pub use local::LocalEngine;
 pub use make::{MAX_ATTEMPTS, MadePlan, MakeError, make_plan};
-pub use record::{messages_with_calls, record_messages, record_run};
+pub use record::{RecordError, messages_with_calls, record_messages, record_run};
 pub use report::{RunReport, StepQuestion, StepReport};
 pub use start::blocking;
 pub use tools::plan_tools;

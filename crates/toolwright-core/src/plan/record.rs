@@ -13,7 +13,7 @@ use std::collections::HashSet;
 pub use note::{RecordNote, RecordNoteKind};
 
 use self::arguments::Arguments;
-use self::sources::{Found, Sources, is_trivial};
+use self::sources::{Found, SearchBudget, Sources, is_trivial};
 use super::check::check;
 use super::document::{Plan, Step, id_problem};
 use super::graph::{Edge, EdgeKind, Graph};
@@ -84,7 +84,8 @@ impl Recording {
 }
 
 /// Makes a plan of calls, in the order in which they were made. `prompt` is what the user wrote: a value that it contains
-/// is no result.
+/// is no result. The time grows with the square of the number of calls; a plan that runs has at most
+/// [`MAX_STEPS`](super::MAX_STEPS).
 ///
 /// ```
 /// use toolwright_core::plan::{PlanTools, RecordedCall, RecordedResult, record};
@@ -133,6 +134,7 @@ impl<'c> Recorder<'c> {
     /// Makes the plan, without the edges at the refused places.
     fn plan(&self, refused: &HashSet<String>) -> Recording {
         let mut out = Recording::default();
+        let mut budget = SearchBudget::default();
         for (at, call) in self.calls.iter().enumerate() {
             let Some(id) = &self.ids[at] else {
                 out.notes.push(self.left_out(at));
@@ -150,12 +152,19 @@ impl<'c> Recorder<'c> {
                 base: of_step.key("args").pointer(),
                 refused,
                 notes: &mut out.notes,
+                budget: &mut budget,
             };
             for (name, value) in values.iter() {
                 let template = writer.template(value, &Path::ROOT.key(name)).simplified();
                 step.args.push((name.to_owned(), template));
             }
             out.plan.steps.push(step);
+        }
+        if budget.is_exceeded {
+            let message =
+                "the results are too large to find all values that are parts of their texts";
+            let kind = RecordNoteKind::NotSearched;
+            out.notes.push(RecordNote::new(kind, String::new(), message.to_owned()));
         }
         let graph = Graph::new(&out.plan, self.tools);
         self.keep_order(&mut out.plan, &graph);
@@ -226,6 +235,7 @@ struct Writer<'w, 'c> {
     base: String,
     refused: &'w HashSet<String>,
     notes: &'w mut Vec<RecordNote>,
+    budget: &'w mut SearchBudget,
 }
 
 impl Writer<'_, '_> {
@@ -242,7 +252,8 @@ impl Writer<'_, '_> {
         if is_trivial(value, self.recorder.prompt) || self.is_choice(value, &pointer) {
             return Template::Literal(value.clone());
         }
-        let found = self.recorder.sources.find(value, self.at, &self.recorder.ids);
+        let recorder = self.recorder;
+        let found = recorder.sources.find(value, self.at, &recorder.ids, self.budget);
         let plan_path = format!("{}{pointer}", self.base);
         match found {
             Found::One(reference) if self.refused.contains(&plan_path) => {

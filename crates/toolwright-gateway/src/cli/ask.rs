@@ -91,7 +91,8 @@ impl Ask {
             let mut run = run.map_err(failed)?;
             let finished = follow(&mut run).await?;
             if let Some(file) = &self.record {
-                let recording = record_run(&run.save(), &toolbox).await.map_err(failed)?;
+                let recorded = record_run(&run.save(), &toolbox).await;
+                let recording = recorded.map_err(|error| Failure::failed(error.to_string()))?;
                 super::plan::record::write(&recording, Some(file))?;
             }
             Ok::<_, Failure>(finished)

@@ -10,12 +10,15 @@ use toolwright_core::args::parse;
 use toolwright_core::dialect::{WireReply, WireRequest};
 use toolwright_core::json::Path;
 use toolwright_core::plan::{
-    PlanTools, RecordedCall, RecordedHandle, RecordedResult, Recording, ReferenceForm, record,
+    MAX_STEPS, PlanTools, RecordedCall, RecordedHandle, RecordedResult, Recording, ReferenceForm,
+    record,
 };
 use toolwright_core::schema::schemas_at;
 use toolwright_core::{Call, Dialect, Json, Message, Outcome, Role, Tool, object};
 
+use super::engine::PlanRunError;
 use super::output::{declared_piece, piece, step_output};
+use super::start::blocking;
 use super::tools::plan_tools;
 use crate::handle::{CompleteOutput, Handle, HandleId, Owner, find_handles};
 use crate::handler::Handler;
@@ -24,11 +27,26 @@ use crate::run::{RunError, State, read_saved};
 use crate::settings::ValueForm;
 use crate::toolbox::Toolbox;
 
+/// Why no plan can be made of calls.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The saved run cannot be read
+    #[error(transparent)]
+    Saved(#[from] RunError),
+    /// There are more calls than a plan has steps
+    #[error("there are {0} calls, and a plan has at most {MAX_STEPS} steps")]
+    TooManyCalls(usize),
+    /// The work was interrupted
+    #[error(transparent)]
+    Interrupted(#[from] PlanRunError),
+}
+
 /// Makes a plan of a run that [`Run::save`](crate::run::Run::save) saved, with the tools and the handle store of a toolbox.
-pub async fn record_run(saved: &Json, toolbox: &Toolbox) -> Result<Recording, RunError> {
+pub async fn record_run(saved: &Json, toolbox: &Toolbox) -> Result<Recording, RecordError> {
     let State { id, caller, conversation, messages, outputs, .. } = read_saved(saved)?;
     let owner = Owner { tenant: caller.tenant, conversation: conversation.unwrap_or(id) };
-    let mut calls = calls_of(&messages);
+    let mut calls = calls_of(&messages)?;
     let mut handlers: HashMap<String, Option<Handler>> = HashMap::new();
     let mut origins = Origins::default();
     for (at, (made, call)) in calls.iter_mut().enumerate() {
@@ -64,12 +82,13 @@ pub async fn record_run(saved: &Json, toolbox: &Toolbox) -> Result<Recording, Ru
     }
     let calls: Vec<RecordedCall> = calls.into_iter().map(|(_, call)| call).collect();
     let tools = plan_tools(toolbox, calls.iter().map(|call| call.tool.as_str())).await;
-    Ok(record(&calls, &prompt(&messages), &tools))
+    let prompt = prompt(&messages);
+    Ok(blocking(move || record(&calls, &prompt, &tools)).await?)
 }
 
 /// Makes a plan of the calls of a conversation. Without results between them, the calls of one message are parallel steps.
-pub fn record_messages(messages: &[Message], tools: &PlanTools) -> Recording {
-    let calls = calls_of(messages).into_iter().map(|(made, mut call)| {
+pub fn record_messages(messages: &[Message], tools: &PlanTools) -> Result<Recording, RecordError> {
+    let calls = calls_of(messages)?.into_iter().map(|(made, mut call)| {
         if let Some(outcome) = outcome_of(messages, made) {
             let complete = CompleteOutput::Content(outcome.content.len());
             call.result = match complete.pieces(&outcome.content) {
@@ -84,7 +103,7 @@ pub fn record_messages(messages: &[Message], tools: &PlanTools) -> Recording {
         }
         call
     });
-    record(&calls.collect::<Vec<_>>(), &prompt(messages), tools)
+    Ok(record(&calls.collect::<Vec<_>>(), &prompt(messages), tools))
 }
 
 /// Decodes the messages of a document with calls in any dialect: a response, a request, a message, or a list of messages.
@@ -112,7 +131,11 @@ pub fn messages_with_calls(document: &Json) -> Option<Vec<Message>> {
 }
 
 /// Returns the calls of a conversation, as they were made, without results.
-fn calls_of(messages: &[Message]) -> Vec<(&Call, RecordedCall)> {
+fn calls_of(messages: &[Message]) -> Result<Vec<(&Call, RecordedCall)>, RecordError> {
+    let count = messages.iter().flat_map(Message::calls).count();
+    if count > MAX_STEPS {
+        return Err(RecordError::TooManyCalls(count));
+    }
     let turns = messages.iter().enumerate();
     let calls = turns.flat_map(|(turn, message)| message.calls().map(move |call| (turn, call)));
     let calls = calls.map(|(turn, call)| {
@@ -126,7 +149,7 @@ fn calls_of(messages: &[Message]) -> Vec<(&Call, RecordedCall)> {
         };
         (call, recorded)
     });
-    calls.collect()
+    Ok(calls.collect())
 }
 
 fn outcome_of<'m>(messages: &'m [Message], call: &Call) -> Option<&'m Outcome> {

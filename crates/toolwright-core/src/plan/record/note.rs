@@ -19,6 +19,8 @@ pub enum RecordNoteKind {
     UnknownHandle,
     /// A call is not in the plan
     LeftOut,
+    /// The results are too large to find all parts of their texts
+    NotSearched,
 }
 
 impl RecordNoteKind {
@@ -30,6 +32,7 @@ impl RecordNoteKind {
             RecordNoteKind::Refused => "refused",
             RecordNoteKind::UnknownHandle => "unknown_handle",
             RecordNoteKind::LeftOut => "left_out",
+            RecordNoteKind::NotSearched => "not_searched",
         }
     }
 }
@@ -40,7 +43,7 @@ impl RecordNoteKind {
 pub struct RecordNote {
     /// The kind
     pub kind: RecordNoteKind,
-    /// JSON Pointer into the plan; empty for a call that is not in it
+    /// JSON Pointer into the plan; empty for a call that is not in it, and for a note about the whole
     pub path: String,
     /// What the plan has, and why
     pub message: String,

@@ -19,6 +19,9 @@ const MIN_WIDTH: usize = 4;
 /// Minimum width of a text that is looked for inside of other texts.
 const MIN_PART_WIDTH: usize = 8;
 
+/// Maximum number of bytes of texts that are searched for parts, over all values.
+const MAX_SEARCHED: usize = 256 << 20;
+
 /// Minimum number of values in an array or object that is not found by chance.
 const MIN_VALUES: usize = 3;
 
@@ -29,6 +32,29 @@ pub(super) struct Sources<'c> {
     places: HashMap<u64, Vec<Place>>,
     /// The hashes of the values in the arguments of each call
     written: Vec<HashSet<u64>>,
+}
+
+/// How much may still be searched for parts of texts.
+pub(super) struct SearchBudget {
+    bytes: usize,
+    /// Whether something was not searched
+    pub(super) is_exceeded: bool,
+}
+
+impl Default for SearchBudget {
+    fn default() -> SearchBudget {
+        SearchBudget { bytes: MAX_SEARCHED, is_exceeded: false }
+    }
+}
+
+impl SearchBudget {
+    /// Whether a text has a part.
+    fn contains(&mut self, text: &str, part: &str) -> bool {
+        let left = self.bytes.checked_sub(text.len());
+        self.is_exceeded |= left.is_none();
+        self.bytes = left.unwrap_or(self.bytes);
+        left.is_some() && text.contains(part)
+    }
 }
 
 struct Place {
@@ -87,7 +113,13 @@ impl<'c> Sources<'c> {
 
     /// Finds a value of the arguments of a call in the results of the turns before. An output that repeats what was in the
     /// arguments of its own call is not the source.
-    pub(super) fn find(&self, value: &Json, at: usize, ids: &[Option<String>]) -> Found {
+    pub(super) fn find(
+        &self,
+        value: &Json,
+        at: usize,
+        ids: &[Option<String>],
+        budget: &mut SearchBudget,
+    ) -> Found {
         let hash = walk(value, &Path::ROOT, &mut |_, _| {});
         let reference = |call: usize, pointer: &str| {
             let id = ids[call].clone().filter(|_| self.calls[call].turn < self.calls[at].turn)?;
@@ -113,22 +145,28 @@ impl<'c> Sources<'c> {
         };
         let in_text = self.calls[..at].iter().enumerate().find_map(|(call, recorded)| {
             let RecordedResult::Output(output) = &recorded.result else { return None };
-            reference(call, &text_with(output, text, &Path::ROOT)?)
+            reference(call, &text_with(output, text, &Path::ROOT, budget)?)
         });
         in_text.map_or(Found::Nowhere, Found::InText)
     }
 }
 
 /// Returns the JSON Pointer to a text that contains another.
-fn text_with(value: &Json, part: &str, path: &Path<'_>) -> Option<String> {
+fn text_with(
+    value: &Json,
+    part: &str,
+    path: &Path<'_>,
+    budget: &mut SearchBudget,
+) -> Option<String> {
     match value {
-        Json::String(text) => text.contains(part).then(|| path.pointer()),
+        Json::String(text) => budget.contains(text, part).then(|| path.pointer()),
         Json::Array(items) => {
             let mut items = items.iter().enumerate();
-            items.find_map(|(at, own)| text_with(own, part, &path.index(at)))
+            items.find_map(|(at, own)| text_with(own, part, &path.index(at), budget))
         }
         Json::Object(members) => {
-            members.iter().find_map(|(name, own)| text_with(own, part, &path.key(name)))
+            let mut members = members.iter();
+            members.find_map(|(name, own)| text_with(own, part, &path.key(name), budget))
         }
         _ => None,
     }

@@ -4,7 +4,7 @@ use toolwright_core::plan::{
     Graph, MAX_STEPS, PlanTool, PlanTools, RecordNoteKind, RecordedCall, RecordedHandle,
     RecordedResult, Recording, ReferenceForm, Resource, ResourceUse, check, record,
 };
-use toolwright_core::{Json, Tool};
+use toolwright_core::{Json, Tool, object};
 
 use super::json;
 
@@ -257,4 +257,18 @@ fn an_edge_that_the_check_refuses_is_undone() {
     assert!(check(&recording.plan, &tools, MAX_STEPS).is_valid());
     assert_eq!(args(&recording, "take"), r#"{"count":20240117}"#);
     assert_eq!(recording.notes[0].kind, RecordNoteKind::Refused);
+}
+
+#[test]
+fn the_search_in_large_texts_ends() {
+    // Each of a thousand values would be looked for in 16 MB.
+    let mut calls = vec![call(0, "read", "{}", "")];
+    calls[0].result = RecordedResult::Output("x".repeat(16 << 20).into());
+    let arguments = |at: usize| object! {"name": format!("the name {at}")}.compact();
+    calls.extend((1..1000).map(|at| call(at, "write", &arguments(at), "")));
+    calls.insert(1, call(1, "write", &object! {"name": "x".repeat(20)}.compact(), ""));
+    let recording = record(&calls, "", &PlanTools::default());
+    let kinds: Vec<RecordNoteKind> = recording.notes.iter().map(|note| note.kind).collect();
+    assert_eq!(kinds, [RecordNoteKind::PartOfText, RecordNoteKind::NotSearched]);
+    assert_eq!(args(&recording, "write_1000"), r#"{"name":"the name 999"}"#);
 }

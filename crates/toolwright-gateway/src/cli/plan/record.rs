@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use toolwright::Toolbox;
 use toolwright::handle::{self, SqliteHandles};
-use toolwright::plan::{Recording, messages_with_calls, record_messages, record_run};
+use toolwright::plan::{RecordError, Recording, messages_with_calls, record_messages, record_run};
 use toolwright::store::ExpiringStore;
 use toolwright_core::{Call, Json, Message};
 
@@ -58,7 +58,8 @@ impl Record {
         let name = |call: &Call| call.name.clone();
         let names: Vec<String> = messages.iter().flat_map(Message::calls).map(name).collect();
         let tools = self.tools.load(names.iter().map(String::as_str))?;
-        Ok(record_messages(&messages, &tools))
+        let failed = |error| Failure::failed(format!("{}: {error}", file.display()));
+        record_messages(&messages, &tools).map_err(failed)
     }
 
     async fn of_run(&self, run: &str) -> Result<Recording, Failure> {
@@ -69,8 +70,11 @@ impl Record {
             _ => self.find(run).await?,
         };
         record_run(&saved, &toolbox).await.map_err(|error| {
-            let hint = "pass a run that `Run::save` returned";
-            Failure::failed(format!("{run}: {error}")).with_hint(hint)
+            let failure = Failure::failed(format!("{run}: {error}"));
+            match error {
+                RecordError::Saved(_) => failure.with_hint("pass a run that `Run::save` returned"),
+                _ => failure,
+            }
         })
     }
 

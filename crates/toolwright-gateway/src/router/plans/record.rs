@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolwright::plan::{
-    MAX_STEPS, blocking, messages_with_calls, plan_tools, record_messages, record_run,
+    MAX_STEPS, RecordError, blocking, messages_with_calls, plan_tools, record_messages, record_run,
 };
 use toolwright_core::{Call, Fault, FaultClass, Json, Message};
 
@@ -25,13 +25,7 @@ impl Asker<'_> {
                 };
                 let handles = Arc::clone(&self.gateway.stores.handles);
                 let toolbox = self.toolbox().await.with_handles(handles);
-                record_run(&run, &toolbox).await.map_err(|error| {
-                    tracing::warn!("a finished run cannot be recorded: {error}");
-                    Fault::new(
-                        FaultClass::Internal,
-                        "The run was saved in a form that cannot be read.",
-                    )
-                })?
+                record_run(&run, &toolbox).await.map_err(|error| refused("run", error))?
             }
             (None, Some(_)) => {
                 let decoded = blocking(move || body.get("calls").and_then(messages_with_calls));
@@ -53,7 +47,8 @@ impl Asker<'_> {
                     return Err(invalid("calls", message));
                 }
                 let tools = plan_tools(&self.toolbox().await, names).await;
-                blocking(move || record_messages(&messages, &tools)).await.map_err(refusal)?
+                let recorded = blocking(move || record_messages(&messages, &tools)).await;
+                recorded.map_err(refusal)?.map_err(|error| refused("calls", error))?
             }
             _ => {
                 let message = "Send {\"run\": \"…\"} with the id of a finished run, or {\"calls\": {…}} with a response \
@@ -62,5 +57,19 @@ impl Asker<'_> {
             }
         };
         Ok(fault::document(&recording.to_json().into()))
+    }
+}
+
+/// The fault of calls of which no plan can be made.
+fn refused(parameter: &str, error: RecordError) -> Fault {
+    match error {
+        RecordError::TooManyCalls(_) => {
+            invalid(parameter, format!("No plan can be made of it: {error}."))
+        }
+        RecordError::Interrupted(error) => refusal(error),
+        error => {
+            tracing::warn!("a finished run cannot be recorded: {error}");
+            Fault::new(FaultClass::Internal, "The run was saved in a form that cannot be read.")
+        }
     }
 }

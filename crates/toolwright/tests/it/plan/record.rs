@@ -15,7 +15,7 @@ use toolwright::run::{Agent, Run};
 use toolwright::settings::ValueForm;
 use toolwright::{
     Arguments, Body, Call, Effect, Fill, Handler, Json, Message, Output, Part, Request, Response,
-    SlotFill, SlotOutput, Tool, Toolbox, object,
+    Role, SlotFill, SlotOutput, Tool, Toolbox, object,
 };
 
 use super::open_schema;
@@ -225,6 +225,19 @@ async fn a_saved_run_without_outputs_is_recorded_from_its_messages() {
     assert!(wrong.to_string().contains("format"), "{wrong}");
 }
 
+#[test]
+fn a_plan_is_made_of_as_many_calls_as_it_has_steps() {
+    let calls = |count: usize| {
+        let call = |at: usize| Call::new(format!("c{at}"), "echo", Arguments::from_text("{}"));
+        vec![Message::new(Role::Assistant, (0..count).map(|at| Part::call(call(at))).collect())]
+    };
+    let tools = PlanTools::default();
+    let recording = record_messages(&calls(MAX_STEPS), &tools).unwrap();
+    assert_eq!(recording.plan.steps.len(), MAX_STEPS);
+    let refused = record_messages(&calls(MAX_STEPS + 1), &tools).unwrap_err();
+    assert_eq!(refused.to_string(), "there are 1001 calls, and a plan has at most 1000 steps");
+}
+
 fn fixture(dialect: &str, kind: &str) -> Json {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let file = root.join(dialect).join(format!("synthetic/matrix_{kind}.json"));
@@ -246,7 +259,7 @@ fn the_calls_of_a_response_of_any_dialect_are_parallel_steps() {
     ];
     for dialect in dialects {
         let messages = messages_with_calls(&fixture(dialect, "response")).expect(dialect);
-        let recording = record_messages(&messages, &PlanTools::default());
+        let recording = record_messages(&messages, &PlanTools::default()).unwrap();
         let ids: Vec<&str> = recording.plan.steps.iter().map(|step| &*step.id).collect();
         assert_eq!(ids, ["convert_currency", "get_weather"], "{dialect}");
         let expected = r#"{"amount":123456789012345678901234567890,"from":"EUR","to":"CNY"}"#;
