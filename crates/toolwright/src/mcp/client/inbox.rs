@@ -24,6 +24,10 @@ const LATE_REQUESTS: Duration = Duration::from_mins(2);
 /// Maximum number of questions of the server that are open at the same time; further ones are refused.
 const MAX_ANSWERING: usize = 16;
 
+/// Maximum number of requests of the server that are being answered. More than those that wait for a user, so that there
+/// are none left only if the server does not read its answers.
+const MAX_ANSWERS: usize = 64;
+
 /// The messages of one connection.
 pub(super) struct Inbox {
     pub(super) server: Arc<str>,
@@ -31,6 +35,7 @@ pub(super) struct Inbox {
     pub(super) changes: Arc<Changes>,
     pub(super) secrets: SentSecrets,
     answering: Semaphore,
+    answers: Arc<Semaphore>,
 }
 
 #[derive(Default)]
@@ -57,7 +62,8 @@ pub(super) struct Registration<'i> {
 impl Inbox {
     pub(super) fn new(server: Arc<str>, changes: Arc<Changes>, secrets: SentSecrets) -> Inbox {
         let answering = Semaphore::new(MAX_ANSWERING);
-        Inbox { server, waiting: Mutex::default(), changes, secrets, answering }
+        let answers = Arc::new(Semaphore::new(MAX_ANSWERS));
+        Inbox { server, waiting: Mutex::default(), changes, secrets, answering, answers }
     }
 
     /// Reads a message, without secrets that the server repeats.
@@ -87,7 +93,7 @@ impl Inbox {
     }
 
     /// Reads a message and delivers it. `origin` is the request whose stream it arrived on. Returns a request
-    /// that is to be [answered](Inbox::answer).
+    /// that is to be [answered](Inbox::spawn_answer).
     pub(super) fn deliver(&self, bytes: &[u8], origin: Option<u64>) -> Option<Request> {
         let message = match self.read(bytes) {
             Ok(message) => message,
@@ -158,8 +164,25 @@ impl Inbox {
         self.lock().ended.is_some()
     }
 
+    /// Answers a request of the server in a task, which sends the answer. Waits while too many answers are not sent yet,
+    /// so a server that does not read them is not read, either.
+    pub(super) async fn spawn_answer<S: Future<Output = ()> + Send>(
+        self: &Arc<Inbox>,
+        request: Request,
+        origin: Option<u64>,
+        send: impl FnOnce(Message) -> S + Send + 'static,
+    ) {
+        let permit = self.answers.clone().acquire_owned().await;
+        let inbox = self.clone();
+        tokio::spawn(async move {
+            let _permit = permit;
+            let response = inbox.answer(request, origin).await;
+            send(Message::Response(response)).await;
+        });
+    }
+
     /// Answers a request of the server. `origin` is the request whose stream it arrived on.
-    pub(super) async fn answer(&self, request: Request, origin: Option<u64>) -> Response {
+    async fn answer(&self, request: Request, origin: Option<u64>) -> Response {
         let result = if request.method == PING {
             Ok(Object::new())
         } else {

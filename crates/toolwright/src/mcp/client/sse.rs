@@ -60,10 +60,8 @@ impl Sse {
                         continue;
                     };
                     let Some(sse) = own.upgrade() else { break };
-                    tokio::spawn(async move {
-                        let response = sse.inbox.answer(request, None).await;
-                        sse.notify(&Message::Response(response)).await;
-                    });
+                    let send = |answer| async move { sse.notify(&answer).await };
+                    delivering.spawn_answer(request, None, send).await;
                 }
                 delivering.end("its stream has ended", None);
             });

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStderr, ChildStdin};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -21,10 +21,6 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Number of messages that wait to be written.
 const QUEUE: usize = 64;
-
-/// Maximum number of requests of the server that are being answered. More than those that wait for a user, so that there
-/// are none left only if the server does not read its answers.
-const MAX_ANSWERS: usize = 64;
 
 /// How long a server may leave its answers unread before it is ended.
 const UNREAD: Duration = Duration::from_secs(10);
@@ -182,7 +178,6 @@ async fn read(
     inbox: Arc<Inbox>,
 ) -> String {
     let mut stdout = BufReader::new(stdout);
-    let answering = Arc::new(Semaphore::new(MAX_ANSWERS));
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -201,17 +196,15 @@ async fn read(
             continue;
         }
         if let Some(request) = inbox.deliver(line, None) {
-            let Ok(Ok(permit)) = timeout(UNREAD, answering.clone().acquire_owned()).await else {
-                return format!("it did not read the answers to its requests for {UNREAD:?}");
-            };
-            let (inbox, answers) = (inbox.clone(), answers.clone());
-            tokio::spawn(async move {
-                let _permit = permit;
-                let answer = inbox.answer(request, None).await;
+            let answers = answers.clone();
+            let send = |answer: Message| async move {
                 if let Some(answers) = answers.upgrade() {
-                    let _ = answers.send(Message::Response(answer).compact()).await;
+                    let _ = answers.send(answer.compact()).await;
                 }
-            });
+            };
+            if timeout(UNREAD, inbox.spawn_answer(request, None, send)).await.is_err() {
+                return format!("it did not read the answers to its requests for {UNREAD:?}");
+            }
         }
     }
 }
