@@ -135,7 +135,7 @@ pub(super) struct Delete {
 /// Arguments of commands that make calls.
 #[derive(Debug, Args)]
 pub(super) struct RunOptions {
-    /// Approve the plan, and calls of tools that change something
+    /// Approve the plan, and calls of built-in tools that change something
     #[arg(long)]
     yes: bool,
     /// Make at most this many calls at once

@@ -90,7 +90,8 @@ impl PlanToolOptions {
         Ok(config)
     }
 
-    /// Returns the tools of the configuration. Calls that change something ask first, unless they are approved.
+    /// Returns the tools of the configuration. Calls of built-in tools that change something ask first, unless they are
+    /// approved.
     pub(super) async fn toolbox(&self, is_approved: bool) -> Result<Toolbox, Failure> {
         if self.tools.is_some() {
             let message = "--tools has definitions without anything that runs them";

@@ -13,7 +13,8 @@ use crate::cli::tools;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The tools are the built-in tools, those of the tables [mcp.NAME] of the configuration, and the functions of
-the catalog. Calls of tools that change something wait for approval, unless --yes is passed.
+the catalog. Calls of built-in tools that change something wait for approval, unless --yes is passed or
+`allow` in [tools] lists the tool. Tools of MCP servers and functions of your own prefabs run without approval.
 
 Examples:
   toolwright worker --address 127.0.0.1:7233
@@ -23,7 +24,7 @@ pub(crate) struct Worker {
     /// Offer the tools on this task queue
     #[arg(long, value_name = "NAME", default_value = "toolwright")]
     task_queue: String,
-    /// Make calls of tools that change something without approval
+    /// Make calls of built-in tools that change something without approval
     #[arg(long)]
     yes: bool,
     #[command(flatten)]

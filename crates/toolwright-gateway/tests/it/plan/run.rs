@@ -76,6 +76,20 @@ fn without_a_terminal_a_run_waits_for_an_answer() {
 }
 
 #[test]
+fn tools_of_mcp_servers_do_not_wait_for_approval() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcp/servers/stdio.py");
+    let config = format!("[mcp.s]\ncommand = [\"python3\", \"{script}\", \"plain\"]\n");
+    let steps = r#"{"plan":"1","steps":{"live":{"tool":"s_live"},
+        "write":{"tool":"write_file","args":{"path":"b.txt","content":"β"}}}}"#;
+    let folder = folder(&[("plan.json", steps), ("toolwright.toml", &config)]);
+    let waiting = plan(folder.path(), &["run", "plan.json"], "");
+    assert!(waiting.stderr.contains("✓ live succeeded"), "{}", waiting.stderr);
+    assert!(waiting.stderr.contains("waits for: write\n"), "{}", waiting.stderr);
+    let help = plan(folder.path(), &["run", "--help"], "").text();
+    assert!(help.contains("calls of built-in tools that change something"), "{help}");
+}
+
+#[test]
 fn a_broken_plan_or_input_runs_nothing() {
     let folder = folder(&[("plan.json", COPY), ("a.txt", "α")]);
     let wrong =
