@@ -16,12 +16,17 @@ pub(crate) type Place = (usize, Option<usize>);
 /// Maximum memory, in bytes, of the arguments that are kept for a report, which shows only their beginnings.
 const MAX_INPUT_BYTES: usize = 64 << 20;
 
+/// Memory, in bytes, of the arguments of calls that wait for a person, from which on no further call is made.
+const MAX_WAITING_BYTES: usize = 64 << 20;
+
 /// A run that is being continued, or only looked at.
 pub(crate) struct Replay {
     pub(crate) interpreter: Interpreter,
     recorded: HashMap<Place, Recorded>,
     /// Calls that wait for a person
-    waiting: HashMap<Place, (PlannedCall, Question)>,
+    waiting: HashMap<Place, Waiting>,
+    /// How much memory their arguments have
+    waiting_bytes: usize,
     pub(crate) statuses: Vec<StepStatus>,
     started_ms: u64,
     /// Whether the run is being driven, so that a call that was started is in progress
@@ -38,6 +43,14 @@ pub(crate) struct Replay {
     pub(super) error: Option<StepError>,
     /// Number of attempts so far
     pub(crate) calls: u64,
+}
+
+/// A call that waits for a person.
+struct Waiting {
+    call: PlannedCall,
+    question: Question,
+    /// How much memory its arguments have
+    bytes: usize,
 }
 
 /// What the journal has of a call.
@@ -68,6 +81,7 @@ impl Replay {
             interpreter,
             recorded: HashMap::new(),
             waiting: HashMap::new(),
+            waiting_bytes: 0,
             started_ms: record.created_ms,
             is_live: false,
             inputs: None,
@@ -229,9 +243,10 @@ impl Replay {
         self.interpreter.fail(step, item, error);
         let Some(failed) = self.interpreter.failed_item(step) else { return };
         let mut abandoned = 0;
-        self.waiting.retain(|(own, item), _| {
+        self.waiting.retain(|(own, item), waiting| {
             let is_later = *own == step && item.is_some_and(|item| item > failed);
             abandoned += usize::from(is_later);
+            self.waiting_bytes -= if is_later { waiting.bytes } else { 0 };
             !is_later
         });
         for _ in 0..abandoned {
@@ -257,13 +272,23 @@ impl Replay {
     /// Lets a call wait for a person.
     pub(crate) fn wait(&mut self, call: PlannedCall, question: Question) {
         self.statuses[call.step].state = StepState::Waiting;
-        self.waiting.insert((call.step, call.item), (call, question));
+        let (place, bytes) = ((call.step, call.item), call.arguments.weight());
+        self.waiting_bytes += bytes;
+        if let Some(earlier) = self.waiting.insert(place, Waiting { call, question, bytes }) {
+            self.waiting_bytes -= earlier.bytes;
+        }
+    }
+
+    /// Whether so much waits for people that no further call may be made until some of it is answered.
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting_bytes >= MAX_WAITING_BYTES
     }
 
     /// Continues with a call that a person has answered; none if it does not wait. The answer to a recorded question that
     /// was not reached yet is kept for it.
     pub(crate) fn answer(&mut self, place: Place, answer: StepAnswer) -> Option<Next> {
-        if let Some((call, question)) = self.waiting.remove(&place) {
+        if let Some(Waiting { call, question, bytes }) = self.waiting.remove(&place) {
+            self.waiting_bytes -= bytes;
             return Some(answered(call, question, answer));
         }
         let recorded = self.recorded.get_mut(&place).filter(|own| own.question.is_some())?;
@@ -274,7 +299,7 @@ impl Replay {
     /// Returns the calls that wait for a person, in order.
     pub(crate) fn questions(&self) -> Vec<(Place, &Question)> {
         let mut questions: Vec<_> =
-            self.waiting.iter().map(|(place, (_, question))| (*place, question)).collect();
+            self.waiting.iter().map(|(place, own)| (*place, &own.question)).collect();
         questions.sort_by_key(|(place, _)| *place);
         questions
     }

@@ -38,6 +38,12 @@ const MAX_PER_TENANT: usize = 100;
 /// Maximum number of requests that wait.
 const MAX_WAITING: usize = 10_000;
 
+/// Maximum number of bytes of the requests of one tenant that wait.
+const MAX_BYTES_PER_TENANT: usize = 32 << 20;
+
+/// Maximum number of bytes of the requests that wait.
+const MAX_BYTES: usize = 256 << 20;
+
 /// Time in which further questions of the same work join the first one.
 const GATHER: Duration = Duration::from_millis(5);
 
@@ -52,7 +58,7 @@ pub(super) struct PendingCalls(Mutex<HashMap<String, Waiting>>);
 struct Waiting {
     work: Work,
     questions: Vec<Question>,
-    /// Caller, method and parameters
+    /// Caller, method and parameters; its length is the number of bytes that count
     origin: String,
     tenant: Arc<str>,
     until: Instant,
@@ -161,9 +167,22 @@ impl PendingCalls {
         let mut waiting = lock(&self.0);
         let now = Instant::now();
         waiting.retain(|_, entry| entry.until > now);
-        let of_tenant = waiting.values().filter(|entry| entry.tenant == own.tenant).count();
+        let (mut of_tenant, mut tenant_bytes, mut bytes) = (0, own.origin.len(), own.origin.len());
+        for entry in waiting.values() {
+            let is_same = entry.tenant == own.tenant;
+            of_tenant += usize::from(is_same);
+            tenant_bytes += if is_same { entry.origin.len() } else { 0 };
+            bytes += entry.origin.len();
+        }
         if of_tenant >= MAX_PER_TENANT || waiting.len() >= MAX_WAITING {
             let message = "Internal error: too many requests wait for input; try again later";
+            return Err(RpcError::internal(message));
+        }
+        if tenant_bytes > MAX_BYTES_PER_TENANT || bytes > MAX_BYTES {
+            let message = format!(
+                "Internal error: the requests that wait for input have too many bytes, of one client at most \
+                 {MAX_BYTES_PER_TENANT}; try again later, or with smaller arguments"
+            );
             return Err(RpcError::internal(message));
         }
         let mut bytes = [0; STATE_BYTES];
@@ -293,4 +312,43 @@ impl InputHandler for ResultInput {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(tenant: &str, bytes: usize) -> Waiting {
+        let (_, questions) = mpsc::channel(1);
+        let work = Work {
+            running: Box::pin(std::future::pending()),
+            questions,
+            outbox: Arc::new(Mutex::new(Outbox::new().0)),
+            asked: HashSet::new(),
+        };
+        let until = Instant::now() + LIFETIME;
+        Waiting {
+            work,
+            questions: Vec::new(),
+            origin: "x".repeat(bytes),
+            tenant: tenant.into(),
+            until,
+        }
+    }
+
+    #[tokio::test]
+    async fn requests_that_wait_are_bounded_by_their_bytes() {
+        const LARGE: usize = 10 << 20;
+        let pending = PendingCalls::default();
+        let kept: Vec<String> =
+            (0..3).map(|_| pending.keep(waiting("acme", LARGE)).unwrap()).collect();
+        let refused = pending.keep(waiting("acme", LARGE)).unwrap_err();
+        assert!(refused.message.contains("too many bytes"), "{refused}");
+        pending.keep(waiting("acme", 1000)).unwrap();
+        // An answer makes room.
+        pending.take(&kept[0].as_str().into(), &"x".repeat(LARGE)).unwrap();
+        pending.keep(waiting("acme", LARGE)).unwrap();
+        let others = (0..30).map(|at| pending.keep(waiting(&format!("tenant {at}"), LARGE)));
+        assert_eq!(others.flatten().count(), 22, "256 MiB of all tenants");
+    }
 }

@@ -199,7 +199,9 @@ impl Driver<'_> {
                 && self.error.is_none()
                 && !scope.session.cancel.is_cancelled()
             {
-                let Some(next) = continued.pop().or_else(|| replay.next()) else { break };
+                let next = continued.pop();
+                let next = next.or_else(|| if replay.is_full() { None } else { replay.next() });
+                let Some(next) = next else { break };
                 let (call, answer) = match next {
                     Next::Call(call, answer) => (call, answer),
                     Next::Ask(place, question) => {

@@ -74,3 +74,34 @@ async fn a_call_that_receives_a_handle_runs_after_its_approval() {
         report.outputs.get("handles").and_then(Json::as_array).unwrap().iter().collect();
     assert_ne!(handles[0], handles[1], "each call has values of its own");
 }
+
+#[tokio::test]
+async fn large_calls_wait_for_people_a_few_at_a_time() {
+    let log = Log::default();
+    // In memory these are more than 20 MB.
+    let rows = Handler::new(Tool::function("rows", open_schema()), |_, _| async {
+        Ok(Output::json(Json::Array(vec![object! {"n": Json::Null}.into(); 100_000])))
+    });
+    let counted = log.clone();
+    let pay = Handler::new(Tool::function("pay", open_schema()), move |_, _| {
+        counted.add("pay");
+        async { Ok(Output::text("paid")) }
+    });
+    let engine = LocalEngine::new(asking([rows.with_effect(Effect::None), pay]));
+    let text = r#"{"plan":"1","limits":{"parallel":1},"steps":{"read":{"tool":"rows"},
+        "pay":{"tool":"pay","each":[1,2,3,4],"args":{"rows":{"$from":"read"},"n":{"$from":"item"}}}}}"#;
+    let mut report = run(&engine, text, "{}").await;
+    let id = report.run.id.clone();
+    let mut asked = Vec::new();
+    while report.status() == RunStatus::Waiting {
+        asked.push(report.questions.len());
+        for question in &report.questions {
+            let answer = StepAnswer::Approve;
+            engine.answer(&id, &question.step, question.item, answer).await.unwrap();
+        }
+        report = engine.drive(&id, None).await.unwrap();
+    }
+    assert_eq!(report.status(), RunStatus::Succeeded, "{}", Json::from(report.to_json()));
+    assert_eq!(log.take().len(), 4);
+    assert!(asked.len() > 1 && asked.iter().all(|count| (1..=3).contains(count)), "{asked:?}");
+}
