@@ -63,6 +63,10 @@ impl JournalError {
     fn never_begun() -> JournalError {
         JournalError("an effect was finished that was never begun".to_owned())
     }
+
+    fn record_changed() -> JournalError {
+        JournalError("the effect no longer has the record that was to be replaced".to_owned())
+    }
 }
 
 #[cfg(feature = "sqlite")]
@@ -77,7 +81,7 @@ pub trait Journal: Send + Sync + 'static {
     /// Records an intent and returns its previous state.
     fn begin(&self, intent: &Intent) -> impl Future<Output = Result<Begun, JournalError>> + Send;
 
-    /// Records the result. A second record for the same key is ignored.
+    /// Records the result. A second record for the same key is ignored, unless it is [reopened](Journal::reopen) before.
     fn finish(
         &self,
         key: &str,
@@ -87,6 +91,14 @@ pub trait Journal: Send + Sync + 'static {
     /// Records that this attempt had no effect, so that the call may run again. Earlier unfinished
     /// attempts stay recorded.
     fn withdraw(&self, key: &str) -> impl Future<Output = Result<(), JournalError>> + Send;
+
+    /// Removes the record that [`begin`](Journal::begin) returned, and records that the call has begun again, as its only
+    /// unfinished attempt. Fails if the call has another record by now, or none.
+    fn reopen(
+        &self,
+        intent: &Intent,
+        record: &Json,
+    ) -> impl Future<Output = Result<(), JournalError>> + Send;
 }
 
 impl<J: Journal> Journal for Arc<J> {
@@ -105,6 +117,14 @@ impl<J: Journal> Journal for Arc<J> {
     fn withdraw(&self, key: &str) -> impl Future<Output = Result<(), JournalError>> + Send {
         J::withdraw(self, key)
     }
+
+    fn reopen(
+        &self,
+        intent: &Intent,
+        record: &Json,
+    ) -> impl Future<Output = Result<(), JournalError>> + Send {
+        J::reopen(self, intent, record)
+    }
 }
 
 type Written<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
@@ -114,6 +134,7 @@ trait AnyJournal: Send + Sync {
     fn begin<'a>(&'a self, intent: &'a Intent) -> Written<'a, Begun>;
     fn finish<'a>(&'a self, key: &'a str, record: &'a Json) -> Written<'a, ()>;
     fn withdraw<'a>(&'a self, key: &'a str) -> Written<'a, ()>;
+    fn reopen<'a>(&'a self, intent: &'a Intent, record: &'a Json) -> Written<'a, ()>;
 }
 
 impl<J: Journal> AnyJournal for J {
@@ -127,6 +148,10 @@ impl<J: Journal> AnyJournal for J {
 
     fn withdraw<'a>(&'a self, key: &'a str) -> Written<'a, ()> {
         Box::pin(Journal::withdraw(self, key))
+    }
+
+    fn reopen<'a>(&'a self, intent: &'a Intent, record: &'a Json) -> Written<'a, ()> {
+        Box::pin(Journal::reopen(self, intent, record))
     }
 }
 
@@ -153,5 +178,10 @@ impl SharedJournal {
     /// See [`Journal::withdraw`].
     pub async fn withdraw(&self, key: &str) -> Result<(), JournalError> {
         self.0.withdraw(key).await
+    }
+
+    /// See [`Journal::reopen`].
+    pub async fn reopen(&self, intent: &Intent, record: &Json) -> Result<(), JournalError> {
+        self.0.reopen(intent, record).await
     }
 }

@@ -103,6 +103,11 @@ impl Journal for IntentJournal {
             None => Ok(()),
         }
     }
+
+    /// The call of a step has no record here.
+    async fn reopen(&self, intent: &Intent, record: &Json) -> Result<(), JournalError> {
+        self.nested.reopen(intent, record).await
+    }
 }
 
 #[cfg(test)]

@@ -128,7 +128,11 @@ impl Job {
                 Ok(Record { error: Some(_), .. })
                     if effect == Effect::Keyed && self.active.is_retry() =>
                 {
-                    return Ok(1);
+                    // Otherwise the result of the retry would be ignored.
+                    match journal.reopen(&intent, &known).await {
+                        Ok(()) => return Ok(1),
+                        Err(_) => Execution::refused(unrecorded(&self.scope.tool)),
+                    }
                 }
                 Ok(Record { content, output, error }) => Execution {
                     content: Some(content),

@@ -555,4 +555,8 @@ impl<J: Journal> Journal for Watched<J> {
     async fn withdraw(&self, key: &str) -> Result<(), JournalError> {
         self.inner.withdraw(key).await
     }
+
+    async fn reopen(&self, intent: &Intent, record: &Json) -> Result<(), JournalError> {
+        self.inner.reopen(intent, record).await
+    }
 }

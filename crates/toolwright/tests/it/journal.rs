@@ -43,6 +43,17 @@ async fn keeps_its_word(journal: impl Journal) {
         "what is finished cannot be withdrawn"
     );
 
+    // A reopened call has begun once, and takes another record.
+    assert!(journal.reopen(&intent("a"), &record("second")).await.is_err(), "not its record");
+    journal.reopen(&intent("a"), &record("first")).await.unwrap();
+    assert!(journal.reopen(&intent("a"), &record("first")).await.is_err(), "it has no record");
+    assert_eq!(journal.begin(&intent("a")).await, Ok(Begun::Unfinished(1)));
+    journal.finish("a", &record("second")).await.unwrap();
+    assert_eq!(journal.begin(&intent("a")).await, Ok(Begun::Finished(record("second"))));
+    journal.reopen(&intent("a"), &record("second")).await.unwrap();
+    journal.withdraw("a").await.unwrap();
+    assert_eq!(journal.begin(&intent("a")).await, Ok(Begun::New));
+
     journal.withdraw("b").await.unwrap();
     assert_eq!(journal.begin(&intent("b")).await, Ok(Begun::New));
     assert_eq!(journal.begin(&intent("b")).await, Ok(Begun::Unfinished(1)));
@@ -75,6 +86,12 @@ async fn keeps_its_word(journal: impl Journal) {
     let begun = journal.begin(&versions[2]).await;
     assert_eq!(begun, Ok(Begun::ToolChanged(Some(record("second")))));
     assert_eq!(journal.begin(&versions[0]).await, Ok(Begun::Finished(record("first"))));
+    // The latest version is seen also after an earlier one was reopened.
+    journal.withdraw("v3").await.unwrap();
+    journal.reopen(&versions[0], &record("first")).await.unwrap();
+    journal.withdraw("v1").await.unwrap();
+    let begun = journal.begin(&versions[2]).await;
+    assert_eq!(begun, Ok(Begun::ToolChanged(Some(record("second")))));
 }
 
 /// Of many that begin the same key concurrently, exactly one is told that it is new.
@@ -183,6 +200,21 @@ mod sqlite {
         journal.forget("begun").await.unwrap();
         assert_eq!(journal.unfinished().await.unwrap(), []);
         assert_eq!(journal.begin(&intent("begun")).await, Ok(Begun::New));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_was_recorded_without_a_version_is_reopened() {
+        let folder = folder();
+        let path = folder.path().join("journal.db");
+        let journal = open(&path);
+        journal.begin(&intent("a")).await.unwrap();
+        journal.finish("a", &record("first")).await.unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("UPDATE effect SET key = unversioned_key").unwrap();
+        assert_eq!(journal.begin(&intent("a")).await, Ok(Begun::Finished(record("first"))));
+        journal.reopen(&intent("a"), &record("first")).await.unwrap();
+        journal.finish("a", &record("second")).await.unwrap();
+        assert_eq!(journal.begin(&intent("a")).await, Ok(Begun::Finished(record("second"))));
     }
 
     #[tokio::test]

@@ -128,7 +128,10 @@ impl Journal for MemoryJournal {
         match state.begun.get_mut(key) {
             Some(unfinished) if unfinished.times > 1 => unfinished.times -= 1,
             _ => {
-                if let Some(removed) = state.begun.remove(key) {
+                let Some(removed) = state.begun.remove(key) else { return Ok(()) };
+                let latest = state.latest.get(&removed.unversioned_key);
+                // A reopened call may have a later version.
+                if latest.is_some_and(|latest| **latest == *key) {
                     match removed.previous {
                         Some(previous) => state.latest.insert(removed.unversioned_key, previous),
                         None => state.latest.remove(&removed.unversioned_key),
@@ -136,6 +139,18 @@ impl Journal for MemoryJournal {
                 }
             }
         }
+        Ok(())
+    }
+
+    async fn reopen(&self, intent: &Intent, record: &Json) -> Result<(), JournalError> {
+        let mut state = self.state();
+        if state.finished.get(&intent.key).is_none_or(|(known, _)| known != record) {
+            return Err(JournalError::record_changed());
+        }
+        state.finished.remove(&intent.key);
+        let unversioned_key = intent.unversioned_key.clone();
+        let unfinished = Unfinished { times: 1, unversioned_key, previous: None };
+        state.begun.insert(intent.key.clone(), unfinished);
         Ok(())
     }
 }

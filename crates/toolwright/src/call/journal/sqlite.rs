@@ -129,6 +129,14 @@ impl Journal for SqliteJournal {
         let key = key.to_owned();
         Ok(self.writer.sender()?.ask(move |change| withdraw(change, &key)).await?)
     }
+
+    async fn reopen(&self, intent: &Intent, record: &Json) -> Result<(), JournalError> {
+        let (intent, record) = (intent.clone(), record.compact());
+        match self.writer.sender()?.ask(move |change| reopen(change, &intent, &record)).await? {
+            0 => Err(JournalError::record_changed()),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A recorded intent on its way to the caller. Withdraws the intent if it is dropped before it
@@ -227,6 +235,16 @@ fn withdraw(change: &Transaction<'_>, key: &str) -> rusqlite::Result<()> {
         .prepare_cached("DELETE FROM effect WHERE key = ?1 AND attempts <= 0 AND finished IS NULL")?
         .execute([key])?;
     Ok(())
+}
+
+/// Returns the number of reopened rows. A row that was written before keys contained a digest has the unversioned key.
+fn reopen(change: &Transaction<'_>, intent: &Intent, record: &str) -> rusqlite::Result<usize> {
+    change
+        .prepare_cached(
+            "UPDATE effect SET key = ?1, attempts = 1, begun = ?4, finished = NULL, record = NULL
+             WHERE key IN (?1, ?2) AND record = ?3",
+        )?
+        .execute(params![intent.key, intent.unversioned_key, record, millis(SystemTime::now())])
 }
 
 fn forget(change: &Transaction<'_>, key: &str) -> rusqlite::Result<()> {

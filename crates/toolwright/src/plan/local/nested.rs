@@ -1,7 +1,8 @@
 //! A plan as the body of a tool: the calls of its steps are calls within the call of the tool.
 //!
 //! Nothing of it is recorded as a run. Each call is journaled, allowed or denied, and written to the ledger as a call that
-//! a tool makes; a repeated call of the tool finds the recorded outcomes of its steps.
+//! a tool makes. A repeated call of the tool finds the recorded outcomes of its steps; a retry makes those calls again that
+//! failed and may be repeated.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

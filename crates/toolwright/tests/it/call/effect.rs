@@ -107,6 +107,9 @@ fn interrupted() -> SharedJournal {
         async fn withdraw(&self, key: &str) -> Result<(), JournalError> {
             self.0.withdraw(key).await
         }
+        async fn reopen(&self, intent: &Intent, record: &Json) -> Result<(), JournalError> {
+            self.0.reopen(intent, record).await
+        }
     }
     SharedJournal::new(Interrupted(MemoryJournal::new()))
 }
@@ -188,6 +191,9 @@ impl Journal for Broken {
     async fn withdraw(&self, _: &str) -> Result<(), JournalError> {
         Err(JournalError("disk full".to_owned()))
     }
+    async fn reopen(&self, _: &Intent, _: &Json) -> Result<(), JournalError> {
+        Err(JournalError("disk full".to_owned()))
+    }
 }
 
 #[tokio::test]
@@ -223,6 +229,9 @@ async fn an_unreadable_record_is_uncertain() {
             Ok(())
         }
         async fn withdraw(&self, _: &str) -> Result<(), JournalError> {
+            Ok(())
+        }
+        async fn reopen(&self, _: &Intent, _: &Json) -> Result<(), JournalError> {
             Ok(())
         }
     }

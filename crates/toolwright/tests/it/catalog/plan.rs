@@ -8,7 +8,7 @@ use toolwright::catalog::runtime::Runner;
 use toolwright::catalog::tools::{CatalogTools, LocalCatalog};
 use toolwright::catalog::{Access, Catalog, FunctionSource, Manifest, Package, PublishOptions};
 use toolwright::context::Context;
-use toolwright::ledger::{MemoryLedger, Query};
+use toolwright::ledger::{MemoryLedger, Query, ResultSource};
 use toolwright::plan::{Engine, LocalEngine, NewRun, Plan, RunStatus};
 use toolwright::{Effect, Handler, Json, Output, Session, Tool, ToolError, Toolbox, object};
 
@@ -30,6 +30,8 @@ const GREETINGS: &str = r#"{"id":"greeting-prefab","version":"1.0.0","name":"Gre
         "a":{"tool":"echo","args":{"x":1}},"b":{"tool":"send","after":["a"]}}}},
     {"name":"deliver","description":"Pays, then delivers.","effect":"idempotent","plan":{"plan":"1","steps":{
         "pay":{"tool":"pay"},"deliver":{"tool":"deliver","after":["pay"]}},"outputs":{"done":{"$from":"deliver"}}}},
+    {"name":"confirm","description":"Delivers, then confirms.","effect":"idempotent","plan":{"plan":"1","steps":{
+        "deliver":{"tool":"deliver"},"confirm":{"tool":"confirm","after":["deliver"]}},"outputs":{"done":{"$from":"confirm"}}}},
     {"name":"insist","description":"Delivers.","effect":"read-only","plan":{"plan":"1","steps":{
         "deliver":{"tool":"deliver","retry":{"max":1,"backoff_ms":1}}},"outputs":{"done":{"$from":"deliver"}}}},
     {"name":"try","description":"Delivers once.","effect":"read-only","plan":{"plan":"1","steps":{
@@ -43,6 +45,7 @@ struct Site {
     sent: Counter,
     paid: Counter,
     delivered: Counter,
+    confirmed: Counter,
     ledger: Arc<MemoryLedger>,
 }
 
@@ -56,10 +59,10 @@ fn echo() -> Handler {
 }
 
 /// A tool that may be repeated, and fails at first.
-fn deliver(delivered: &Counter) -> Handler {
-    let delivered = delivered.clone();
-    Handler::new(any("deliver"), move |_, _| {
-        let is_first = delivered.hit() == 0;
+fn failing_first(name: &str, calls: &Counter) -> Handler {
+    let calls = calls.clone();
+    Handler::new(any(name), move |_, _| {
+        let is_first = calls.hit() == 0;
         async move {
             if is_first { Err(ToolError::new("nobody is home")) } else { Ok(Output::text("done")) }
         }
@@ -74,9 +77,10 @@ fn site() -> Site {
     catalog.publish(package, PublishOptions::default()).unwrap();
     let files = Files::open(folder.path(), FileLimits::default()).unwrap();
     let (sent, ledger) = (Counter::default(), Arc::new(MemoryLedger::default()));
-    let (paid, delivered) = (Counter::default(), Counter::default());
-    let own = [echo(), counting("send", &sent), counting("pay", &paid), deliver(&delivered)];
-    let own = Toolbox::new(own).unwrap();
+    let (paid, delivered, confirmed) = <(Counter, Counter, Counter)>::default();
+    let repeatable = [failing_first("deliver", &delivered), failing_first("confirm", &confirmed)];
+    let own = [echo(), counting("send", &sent), counting("pay", &paid)].into_iter();
+    let own = Toolbox::new(own.chain(repeatable)).unwrap();
     let local: Arc<std::sync::OnceLock<LocalCatalog>> = Arc::default();
     let opened = {
         let local = Arc::clone(&local);
@@ -99,7 +103,7 @@ fn site() -> Site {
         .with_policy(policy)
         .with_ledger(ledger.clone());
     let functions = Arc::new(FunctionSource::opened_by(opened));
-    Site { _folder: folder, toolbox, functions, sent, paid, delivered, ledger }
+    Site { _folder: folder, toolbox, functions, sent, paid, delivered, confirmed, ledger }
 }
 
 impl Site {
@@ -181,11 +185,33 @@ async fn a_retry_of_a_published_plan_repeats_what_failed_and_may_be_repeated() {
 }
 
 #[tokio::test]
+async fn a_call_that_succeeds_in_a_retry_is_not_made_again() {
+    let site = site();
+    let engine = LocalEngine::new(site.toolbox.clone().with_unlisted(site.functions.clone()));
+    let document = r#"{"plan":"1","steps":{"a":{"tool":"greeting-prefab/confirm","retry":{"max":3,"backoff_ms":1}}},
+        "outputs":{"done":{"$from":"a/done"}}}"#;
+    let run = engine.start(NewRun::new(Plan::parse(&json(document)).unwrap(), object! {}));
+    let report = engine.drive(&run.await.unwrap(), None).await.unwrap();
+    assert_eq!(report.outputs.compact(), r#"{"done":"done"}"#, "{report:?}");
+    let made = (site.delivered.get(), site.confirmed.get());
+    assert_eq!((report.steps[0].status.attempts, made), (3, (2, 2)));
+}
+
+#[tokio::test]
 async fn a_step_within_a_published_plan_is_retried() {
     let site = self::site();
     let result = site.run("insist", "{}").await;
     assert_eq!(result.pointer("/result/function_result/done"), Some(&"done".into()), "{result}");
     assert_eq!(site.delivered.get(), 2);
+    // The same call again, as after a crash, has the recorded success of the retry.
+    let site = self::site();
+    let toolbox = site.toolbox.clone().with_unlisted(site.functions.clone());
+    for _ in 0..2 {
+        let insist = call("c1", "greeting-prefab/insist", "{}");
+        let result = done(toolbox.call(&Session::new("run"), &insist).await);
+        assert_eq!(text(&result), r#"{"done":"done"}"#);
+        assert_eq!((result.source, site.delivered.get()), (ResultSource::Executed, 2));
+    }
     // The same call again, as after a crash, has the recorded failure.
     let site = self::site();
     for _ in 0..2 {
