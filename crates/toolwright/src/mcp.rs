@@ -29,7 +29,7 @@ pub use interaction::{
     ElicitationModes, InputAnswer, InputFuture, InputHandler, InputRequest, Interaction,
     NotificationHandler,
 };
-pub use message::{Message, Notification, Request, Response, RpcError};
+pub use message::{InvalidMessage, Message, Notification, Payload, Request, Response, RpcError};
 pub use output::{map_resource_uris, read_result};
 pub use pins::{DefinitionPins, definition_digest};
 pub use source::{ClientSelector, McpSource, SelectFuture, legal_tool_name};

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | POST with the metadata of 2026-07-28 | one message, or a stream that ends with the response |
 //! | POST `initialize` | a session, for clients of earlier versions |
-//! | POST in a session | the same, but the stream can be continued |
+//! | POST in a session | the same, but the stream can be continued; in version 2025-03-26 also a batch |
 //! | GET in a session | messages that belong to no request, or the rest of a stream |
 //! | DELETE in a session | the end of the session |
 
@@ -13,11 +13,12 @@ mod session;
 mod stream;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use toolwright::call::journal::{MemoryJournal, SharedJournal};
 use toolwright::mcp::server::{Exchange, Features, Outbox, Server};
-use toolwright::mcp::{Message, Request, Response, RpcError};
+use toolwright::mcp::{InvalidMessage, Message, Payload, Request, Response, RpcError};
 use toolwright::{Context, Session};
 use toolwright_core::{Fault, FaultClass, object};
 
@@ -31,6 +32,7 @@ use crate::proxy::conversation::ConversationId;
 use crate::telemetry::RequestId;
 use headers::{SESSION, VERSION};
 pub use session::Sessions;
+use session::{McpSession, Work};
 
 /// What MCP clients know: the server, and the sessions of earlier versions of the protocol.
 pub struct McpState {
@@ -111,11 +113,11 @@ fn check_page(headers: &HeaderMap) -> Result<(), Fault> {
 
 impl Caller<'_> {
     async fn post(&self, state: &Arc<McpState>, request: HttpRequest) -> Result<Reply, Fault> {
-        let HttpRequest { headers, body, .. } = request;
+        let HttpRequest { headers, body, started, .. } = request;
         let (body, share) = body.read_document().await?;
-        let message = match Message::parse(&body) {
-            Ok(message) => message,
-            Err(invalid) => return Ok(message_reply(StatusCode::BAD_REQUEST, *invalid.0)),
+        let payload = match Payload::parse(&body) {
+            Ok(payload) => payload,
+            Err(invalid) => return Ok(invalid_reply(invalid)),
         };
         drop(body);
         if let Some(id) = headers.get(&SESSION) {
@@ -135,21 +137,29 @@ impl Caller<'_> {
                 );
                 return Ok(error_reply(StatusCode::BAD_REQUEST, None, error));
             }
-            return match message {
-                Message::Request(request) => {
-                    let exchange = self.exchange(state, &headers, share).await?;
-                    session.serve(state.server.clone(), request, exchange).await
+            return match payload {
+                Payload::Message(Message::Request(request)) => {
+                    let (exchange, messages) = self.exchange(state, &headers, share).await?;
+                    let work = Work { requests: vec![(request, exchange)], refused: None };
+                    session.serve(state.server.clone(), work, messages).await
                 }
-                Message::Notification(notification) => {
-                    session.peer().notified(&notification);
+                Payload::Message(message) => {
+                    session.take(message);
                     Ok(accepted())
                 }
-                Message::Response(response) => {
-                    session.peer().answered(response);
-                    Ok(accepted())
+                Payload::Batch(batch) if session.peer().has_batches() => {
+                    self.batch(state, &session, &headers, batch, (share, started)).await
+                }
+                Payload::Batch(_) => {
+                    let version = session.peer().version();
+                    Ok(invalid_reply(InvalidMessage::batch(Some(version))))
                 }
             };
         }
+        let message = match payload {
+            Payload::Message(message) => message,
+            Payload::Batch(_) => return Ok(invalid_reply(InvalidMessage::batch(None))),
+        };
         match message {
             Message::Request(request)
                 if request.method == "initialize" && !request.is_stateless() =>
@@ -171,6 +181,46 @@ impl Caller<'_> {
                 Ok(error_reply(StatusCode::BAD_REQUEST, None, error))
             }
         }
+    }
+
+    /// Answers the requests of a batch in a session, and takes its other messages.
+    async fn batch(
+        &self,
+        state: &Arc<McpState>,
+        session: &McpSession,
+        headers: &HeaderMap,
+        batch: Vec<Result<Message, InvalidMessage>>,
+        (share, started): (Share, Instant),
+    ) -> Result<Reply, Fault> {
+        let (mut requests, mut refused) = (Vec::new(), Vec::new());
+        for message in batch {
+            match message.and_then(Message::in_batch) {
+                Ok(Message::Request(request)) => requests.push(request),
+                Ok(message) => session.take(message),
+                Err(InvalidMessage(response)) => refused.push(*response),
+            }
+        }
+        if requests.is_empty() && refused.is_empty() {
+            return Ok(accepted());
+        }
+        if requests.is_empty() {
+            return Ok(text_reply(StatusCode::BAD_REQUEST, Response::compact_batch(refused)));
+        }
+        // The request that carries them counts as one.
+        let others = requests.len().saturating_sub(1) as u64;
+        self.client.try_admit(others, started).map_err(|full| self.client.limited(full))?;
+        let (outbox, messages) = Outbox::new();
+        let mut work = Work { requests: Vec::new(), refused: Some(refused) };
+        let share = Arc::new(share);
+        for request in requests {
+            let (mut exchange, _) = self.exchange(state, headers, share.beside()).await?;
+            exchange.outbox = outbox.clone();
+            // The memory of the batch is held until all are answered.
+            exchange.session.context = exchange.session.context.with(share.clone());
+            work.requests.push((request, exchange));
+        }
+        drop(outbox);
+        session.serve(state.server.clone(), work, messages).await
     }
 
     /// Answers a request without a session.
@@ -295,7 +345,17 @@ impl Caller<'_> {
 
 /// A reply with one message.
 fn message_reply(status: StatusCode, response: Response) -> Reply {
-    let mut reply = Reply::new(ReplyBody::full(Message::Response(response).compact()));
+    text_reply(status, Message::Response(response).compact())
+}
+
+/// The reply to what is no message.
+fn invalid_reply(invalid: InvalidMessage) -> Reply {
+    message_reply(StatusCode::BAD_REQUEST, *invalid.0)
+}
+
+/// A reply with the text of messages.
+fn text_reply(status: StatusCode, text: String) -> Reply {
+    let mut reply = Reply::new(ReplyBody::full(text));
     *reply.status_mut() = status;
     let kind = HeaderValue::from_static("application/json");
     reply.headers_mut().insert(header::CONTENT_TYPE, kind);

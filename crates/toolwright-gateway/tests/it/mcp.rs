@@ -2,6 +2,7 @@
 //! code with it.
 
 mod add;
+mod batch;
 mod elicit;
 mod features;
 mod login;

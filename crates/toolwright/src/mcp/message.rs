@@ -7,8 +7,12 @@ use toolwright_core::json::{Number, Object};
 use toolwright_core::{Json, object};
 
 use super::protocol::{
-    INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, RESOURCE_NOT_FOUND, meta,
+    BATCH_VERSION, INITIALIZE, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR,
+    RESOURCE_NOT_FOUND, meta,
 };
+
+/// Maximum number of messages of a batch.
+const MAX_BATCH: usize = 32;
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,16 +132,87 @@ impl std::error::Error for RpcError {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidMessage(pub Box<Response>);
 
+impl InvalidMessage {
+    fn new<M: Into<String>>(id: Option<Json>, code: i64, message: M) -> InvalidMessage {
+        InvalidMessage(Box::new(Response { id, result: Err(RpcError::new(code, message)) }))
+    }
+
+    /// The refusal of a batch by a peer of a version, or without a session.
+    pub fn batch(version: Option<&str>) -> InvalidMessage {
+        let message = match version {
+            Some(version) => format!(
+                "Invalid request: only version {BATCH_VERSION} has batches, and the version of the session is \
+                 {version}; send one message at a time"
+            ),
+            None => format!(
+                "Invalid request: a batch needs a session of version {BATCH_VERSION}; send one message at a time"
+            ),
+        };
+        InvalidMessage::new(None, INVALID_REQUEST, message)
+    }
+}
+
+/// What arrives at once: a message, or a batch of them, which only the version 2025-03-26 has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Payload {
+    /// A message
+    Message(Message),
+    /// The messages of a batch, and what is none
+    Batch(Vec<Result<Message, InvalidMessage>>),
+}
+
+impl Payload {
+    /// Parses a message or a batch. A batch that is empty or has too many messages is refused.
+    pub fn parse(bytes: &[u8]) -> Result<Payload, InvalidMessage> {
+        match parse_json(bytes)? {
+            Json::Array(items) if items.is_empty() => {
+                let message = "Invalid request: the batch is empty";
+                Err(InvalidMessage::new(None, INVALID_REQUEST, message))
+            }
+            Json::Array(items) if items.len() > MAX_BATCH => {
+                let message = format!("Invalid request: a batch has at most {MAX_BATCH} messages");
+                Err(InvalidMessage::new(None, INVALID_REQUEST, message))
+            }
+            Json::Array(items) => {
+                Ok(Payload::Batch(items.into_iter().map(Message::from_json).collect()))
+            }
+            json => Message::from_json(json).map(Payload::Message),
+        }
+    }
+}
+
+fn parse_json(bytes: &[u8]) -> Result<Json, InvalidMessage> {
+    let message = "Parse error: the message is not JSON";
+    Json::parse_bytes(bytes).map_err(|_| InvalidMessage::new(None, PARSE_ERROR, message))
+}
+
 impl Message {
     /// Parses a message.
     pub fn parse(bytes: &[u8]) -> Result<Message, InvalidMessage> {
-        let refuse = |id, code, message| {
-            let result = Err(RpcError::new(code, message));
-            InvalidMessage(Box::new(Response { id, result }))
-        };
-        let Ok(json) = Json::parse_bytes(bytes) else {
-            return Err(refuse(None, PARSE_ERROR, "Parse error: the message is not JSON"));
-        };
+        Message::from_json(parse_json(bytes)?)
+    }
+
+    /// Returns the response, if it is one.
+    pub(super) fn into_response(self) -> Option<Response> {
+        match self {
+            Message::Response(response) => Some(response),
+            Message::Request(_) | Message::Notification(_) => None,
+        }
+    }
+
+    /// Refuses a message that may not be in a batch.
+    pub fn in_batch(self) -> Result<Message, InvalidMessage> {
+        match self {
+            Message::Request(request) if request.method == INITIALIZE => {
+                let message = "Invalid request: initialize may not be in a batch";
+                Err(InvalidMessage::new(Some(request.id), INVALID_REQUEST, message))
+            }
+            message => Ok(message),
+        }
+    }
+
+    fn from_json(json: Json) -> Result<Message, InvalidMessage> {
+        let refuse = InvalidMessage::new::<&str>;
         let Json::Object(mut wire) = json else {
             let message = "Invalid request: a message is one JSON object";
             return Err(refuse(None, INVALID_REQUEST, message));
@@ -212,6 +287,14 @@ impl Message {
     }
 }
 
+impl Response {
+    /// Returns the responses to a batch as text without line breaks.
+    pub fn compact_batch(responses: impl IntoIterator<Item = Response>) -> String {
+        let each = responses.into_iter().map(|response| Message::Response(response).compact());
+        format!("[{}]", each.collect::<Vec<_>>().join(","))
+    }
+}
+
 impl Request {
     /// Whether the request says that it needs no session.
     pub fn is_stateless(&self) -> bool {
@@ -275,6 +358,21 @@ mod tests {
             let InvalidMessage(response) = Message::parse(text.as_bytes()).unwrap_err();
             assert_eq!(response.id, id, "{text}");
             assert_eq!(response.result.unwrap_err().code, code, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_batch_is_read_message_by_message() {
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}"#;
+        let Ok(Payload::Batch(items)) = Payload::parse(format!("[{ping},7]").as_bytes()) else {
+            panic!("a batch");
+        };
+        assert_eq!(items[0].as_ref().unwrap().compact(), ping);
+        let InvalidMessage(response) = items[1].clone().unwrap_err();
+        assert_eq!(response.result.unwrap_err().code, INVALID_REQUEST);
+        for batch in ["[]".to_owned(), format!("[{}]", vec![ping; MAX_BATCH + 1].join(","))] {
+            let InvalidMessage(response) = Payload::parse(batch.as_bytes()).unwrap_err();
+            assert_eq!(response.result.unwrap_err().code, INVALID_REQUEST);
         }
     }
 }

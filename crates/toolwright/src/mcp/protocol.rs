@@ -9,9 +9,12 @@ pub(super) const LATEST: &str = "2026-07-28";
 /// The newest version with a handshake.
 pub(super) const LATEST_HANDSHAKE: &str = "2025-11-25";
 
+/// The only version with batches.
+pub(super) const BATCH_VERSION: &str = "2025-03-26";
+
 /// All versions that are spoken, the newest first.
 pub(super) const VERSIONS: [&str; 5] =
-    [LATEST, LATEST_HANDSHAKE, "2025-06-18", "2025-03-26", "2024-11-05"];
+    [LATEST, LATEST_HANDSHAKE, "2025-06-18", BATCH_VERSION, "2024-11-05"];
 
 pub(super) const DISCOVER: &str = "server/discover";
 pub(super) const INITIALIZE: &str = "initialize";

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::future::join_all;
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderValue, StatusCode};
 use tokio::sync::{Semaphore, watch};
@@ -15,11 +16,11 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use toolwright::mcp::server::{Exchange, Peer, Server};
-use toolwright::mcp::{Message, Request};
+use toolwright::mcp::{Message, Request, Response};
 use toolwright_core::{Fault, FaultClass};
 
 use super::stream::{Messages, event, events_reply};
-use super::{accepted, message_reply};
+use super::{accepted, text_reply};
 use crate::http::{Health, Reply};
 use crate::key::Client;
 use crate::mcp::StreamControl;
@@ -226,14 +227,24 @@ impl McpSession {
         });
     }
 
-    /// Answers a request.
+    /// Takes a message that has no answer.
+    pub(super) fn take(&self, message: Message) {
+        match message {
+            Message::Notification(notification) => self.peer.notified(&notification),
+            Message::Response(response) => self.peer.answered(response),
+            Message::Request(_) => {}
+        }
+    }
+
+    /// Answers a request, or those of a batch.
     pub(super) async fn serve(
         &self,
         server: Server,
-        request: Request,
-        (mut exchange, messages): (Exchange, Messages),
+        mut work: Work,
+        messages: Messages,
     ) -> Result<Reply, Fault> {
-        let permit = Arc::clone(&self.requests).try_acquire_owned();
+        let count = u32::try_from(work.requests.len()).unwrap_or(u32::MAX);
+        let permit = Arc::clone(&self.requests).try_acquire_many_owned(count);
         let permit = permit.map_err(|_| {
             let message =
                 format!("The session has {MAX_STREAMS} requests in progress; try again later.");
@@ -241,9 +252,12 @@ impl McpSession {
         })?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let log = Arc::new(Log::new(number, &self.general.total));
-        let closing = log.clone();
-        let control = StreamControl::new(move || closing.close_streams());
-        exchange.session.context = exchange.session.context.with(control);
+        for (_, exchange) in &mut work.requests {
+            let closing = log.clone();
+            let control = StreamControl::new(move || closing.close_streams());
+            let session = &mut exchange.session;
+            session.context = session.context.clone().with(control);
+        }
         {
             let mut streams = lock(&self.streams);
             if streams.len() >= 2 * MAX_STREAMS {
@@ -258,7 +272,8 @@ impl McpSession {
             let mut tasks = lock(&self.tasks);
             while tasks.try_join_next().is_some() {}
             tasks.spawn(async move {
-                let is_kept = run(server, request, peer, exchange, messages, &own, answered).await;
+                let serving = work.serve(&server, &peer);
+                let is_kept = run(serving, messages, &own, answered).await;
                 drop(permit);
                 if is_kept {
                     while own.total.load(Ordering::Relaxed) > MAX_KEPT
@@ -279,7 +294,7 @@ impl McpSession {
                 Ok(response) => {
                     lock(&self.streams).retain(|own| !Arc::ptr_eq(own, &log));
                     // A status other than 200 has a meaning of its own in a session.
-                    response.map_or_else(accepted, |own| message_reply(StatusCode::OK, own))
+                    response.map_or_else(accepted, |own| text_reply(StatusCode::OK, own))
                 }
                 Err(_) => log.reply(0, true),
             },
@@ -313,17 +328,37 @@ impl McpSession {
     }
 }
 
-/// Serves a request, and keeps its messages. Returns whether there are any.
+/// Requests that arrived together, each with what it is served with.
+pub(super) struct Work {
+    pub(super) requests: Vec<(Request, Exchange)>,
+    /// The refusals of the other messages of a batch; none if it is no batch
+    pub(super) refused: Option<Vec<Response>>,
+}
+
+impl Work {
+    /// Answers the requests, and returns the text of the response or responses.
+    async fn serve(self, server: &Server, peer: &Arc<Peer>) -> Option<String> {
+        let requests = self.requests.into_iter();
+        let serving = requests.map(|(request, exchange)| server.serve(request, peer, exchange));
+        let mut answered = join_all(serving).await.into_iter().flatten();
+        match self.refused {
+            None => answered.next().map(|response| Message::Response(response).compact()),
+            Some(refused) => {
+                let responses: Vec<Response> = answered.chain(refused).collect();
+                (!responses.is_empty()).then(|| Response::compact_batch(responses))
+            }
+        }
+    }
+}
+
+/// Serves requests, and keeps their messages. Returns whether there are any.
 async fn run(
-    server: Server,
-    request: Request,
-    peer: Arc<Peer>,
-    exchange: Exchange,
+    serving: impl Future<Output = Option<String>>,
     mut messages: Messages,
     log: &Log,
-    answered: tokio::sync::oneshot::Sender<Option<toolwright::mcp::Response>>,
+    answered: tokio::sync::oneshot::Sender<Option<String>>,
 ) -> bool {
-    let mut serving = Box::pin(server.serve(request, &peer, exchange));
+    let mut serving = Box::pin(serving);
     let response = loop {
         tokio::select! {
             biased;
@@ -338,11 +373,11 @@ async fn run(
         // Nobody may wait any more: then the response is kept for a client that continues the stream.
         match answered.send(response) {
             Ok(()) => return false,
-            Err(Some(response)) => log.add(Message::Response(response).compact()),
+            Err(Some(response)) => log.add(response),
             Err(None) => {}
         }
     } else if let Some(response) = response {
-        log.add(Message::Response(response).compact());
+        log.add(response);
     }
     log.complete();
     if log.changes.receiver_count() == 0 && log.total.load(Ordering::Relaxed) > MAX_KEPT {

@@ -24,7 +24,7 @@ use super::error::ClientError;
 use super::inbox::Inbox;
 use super::{MAX_MESSAGE, READ_DEADLINE};
 use crate::mcp::header::{self, ParameterHeader};
-use crate::mcp::message::{Message, Request, Response};
+use crate::mcp::message::{InvalidMessage, Message, Request, Response};
 use crate::mcp::protocol::{CALL_TOOL, GET_PROMPT, READ_RESOURCE};
 use crate::oauth::{Challenge, OAuthError, Token, TokenSource};
 use crate::transport::fault::is_unsent;
@@ -189,25 +189,23 @@ impl Http {
         } else {
             let limit = if status.is_success() { MAX_MESSAGE } else { MAX_ERROR };
             let body = incoming.body.collect(limit).await.map_err(|fault| self.ended(&fault))?;
-            let parsed = self.inbox.read(&body);
+            let mut messages = self.inbox.read(&body);
+            let response = match messages.len() {
+                1 => messages.pop().and_then(Result::ok).and_then(Message::into_response),
+                _ => self.receive(messages, Some(id)).await,
+            };
             // An error may have no id.
             let is_other = |response: &Response| {
                 response.result.is_ok() && response.id.as_ref().and_then(Json::as_u64) != Some(id)
             };
-            match parsed {
-                Ok(Message::Response(response)) if is_other(&response) => {
-                    return Err(self.inbox.broken("answered another request".to_owned()));
-                }
-                Ok(Message::Response(response)) if status != StatusCode::NOT_FOUND => {
-                    Some(response)
-                }
-                _ if status == StatusCode::NOT_FOUND && self.session.get().is_some() => {
-                    self.inbox.end("its session has expired", None);
-                    return Err(self.inbox.unreachable("its session has expired".to_owned()));
-                }
-                Ok(Message::Response(response)) => Some(response),
-                _ => None,
+            if response.as_ref().is_some_and(is_other) {
+                return Err(self.inbox.broken("answered another request".to_owned()));
             }
+            if status == StatusCode::NOT_FOUND && self.session.get().is_some() {
+                self.inbox.end("its session has expired", None);
+                return Err(self.inbox.unreachable("its session has expired".to_owned()));
+            }
+            response
         };
         Ok(Answer { status, response, headers })
     }
@@ -243,7 +241,7 @@ impl Http {
                     let mut stream = Stream::new(incoming.body);
                     while let Some(Ok(frame)) = stream.next().await {
                         failures = 0;
-                        self.deliver(&frame, None).await;
+                        self.receive(self.inbox.read(frame.data.as_bytes()), None).await;
                     }
                     last = stream.last_event_id().or(last);
                     wait = stream.wait();
@@ -281,10 +279,10 @@ impl Http {
                 match stream.next().await {
                     Some(Ok(frame)) => {
                         silent = 0;
-                        if let Some(response) = self.response(id, &frame) {
+                        let messages = self.inbox.read(frame.data.as_bytes());
+                        if let Some(response) = self.receive(messages, Some(id)).await {
                             return Ok(response);
                         }
-                        self.deliver(&frame, Some(id)).await;
                     }
                     Some(Err(reason)) => break reason,
                     None => break "the stream ended without a response".to_owned(),
@@ -306,28 +304,30 @@ impl Http {
         Err(self.ended_because("the stream broke too often".to_owned()))
     }
 
-    /// Returns the response of a request, if a frame is it.
-    fn response(&self, id: u64, frame: &Frame) -> Option<Response> {
-        match self.inbox.read(frame.data.as_bytes()) {
-            Ok(Message::Response(response))
-                if response.id.as_ref().and_then(Json::as_u64) == Some(id) =>
-            {
-                Some(response)
+    /// Delivers messages, and answers those that are requests. Returns the response to the request of the stream.
+    async fn receive(
+        self: &Arc<Http>,
+        messages: Vec<Result<Message, InvalidMessage>>,
+        origin: Option<u64>,
+    ) -> Option<Response> {
+        let mut own = None;
+        for message in messages {
+            match message {
+                Ok(Message::Response(response))
+                    if origin.is_some()
+                        && response.id.as_ref().and_then(Json::as_u64) == origin =>
+                {
+                    own = Some(response);
+                }
+                message => {
+                    let Some(request) = self.inbox.deliver(message, origin) else { continue };
+                    let http = self.clone();
+                    let send = |answer| async move { drop(http.notify(&answer).await) };
+                    self.inbox.spawn_answer(request, origin, send).await;
+                }
             }
-            _ => None,
         }
-    }
-
-    /// Delivers a message, and answers it if it is a request.
-    async fn deliver(self: &Arc<Http>, frame: &Frame, origin: Option<u64>) {
-        if frame.data.is_empty() {
-            return;
-        }
-        if let Some(request) = self.inbox.deliver(frame.data.as_bytes(), origin) {
-            let http = self.clone();
-            let send = |answer| async move { drop(http.notify(&answer).await) };
-            self.inbox.spawn_answer(request, origin, send).await;
-        }
+        own
     }
 
     async fn get(&self, last: Option<&str>) -> Result<Incoming, ClientError> {

@@ -12,7 +12,7 @@ use super::changes::{Changes, ListKind, Subscription};
 use super::error::ClientError;
 use super::secrets::SentSecrets;
 use crate::mcp::interaction::{InputRequest, Interaction};
-use crate::mcp::message::{InvalidMessage, Message, Request, Response};
+use crate::mcp::message::{InvalidMessage, Message, Payload, Request, Response};
 use crate::mcp::protocol::{
     ACKNOWLEDGED, LOG, PING, PROGRESS, PROMPTS_CHANGED, RESOURCE_UPDATED, RESOURCES_CHANGED,
     TOOLS_CHANGED, meta,
@@ -66,9 +66,17 @@ impl Inbox {
         Inbox { server, waiting: Mutex::default(), changes, secrets, answering, answers }
     }
 
-    /// Reads a message, without secrets that the server repeats.
-    pub(super) fn read(&self, bytes: &[u8]) -> Result<Message, InvalidMessage> {
-        Message::parse(bytes).map(|message| self.secrets.message(message))
+    /// Reads a message or a batch, without secrets that the server repeats.
+    pub(super) fn read(&self, bytes: &[u8]) -> Vec<Result<Message, InvalidMessage>> {
+        let messages = match Payload::parse(bytes) {
+            // Streams have events without data.
+            _ if bytes.is_empty() => Vec::new(),
+            Ok(Payload::Batch(messages)) => messages,
+            Ok(Payload::Message(message)) => vec![Ok(message)],
+            Err(invalid) => vec![Err(invalid)],
+        };
+        let redacted = |message: Message| self.secrets.message(message);
+        messages.into_iter().map(|message| message.map(redacted)).collect()
     }
 
     /// Registers a request whose response arrives in the inbox.
@@ -92,10 +100,14 @@ impl Inbox {
         (Registration { inbox: self, id }, response)
     }
 
-    /// Reads a message and delivers it. `origin` is the request whose stream it arrived on. Returns a request
-    /// that is to be [answered](Inbox::spawn_answer).
-    pub(super) fn deliver(&self, bytes: &[u8], origin: Option<u64>) -> Option<Request> {
-        let message = match self.read(bytes) {
+    /// Delivers a message. `origin` is the request whose stream it arrived on. Returns a request that is to be
+    /// [answered](Inbox::spawn_answer).
+    pub(super) fn deliver(
+        &self,
+        message: Result<Message, InvalidMessage>,
+        origin: Option<u64>,
+    ) -> Option<Request> {
+        let message = match message {
             Ok(message) => message,
             Err(InvalidMessage(response)) => {
                 let id = response.id.as_ref().and_then(Json::as_u64).or(origin)?;
@@ -307,7 +319,7 @@ mod tests {
         let deliver = |message: &str| {
             let message = message.replace("KEY", SECRET);
             let bytes = format!("{{\"jsonrpc\":\"2.0\",{message}}}").into_bytes();
-            inbox.deliver(&bytes, Some(1))
+            inbox.read(&bytes).into_iter().find_map(|own| inbox.deliver(own, Some(1)))
         };
         deliver(r#""method":"notifications/message","params":{"data":{"KEY":"a KEY"}}"#);
         let log = notified.recv().await.unwrap();
@@ -325,5 +337,19 @@ mod tests {
         let expected =
             object! {"[redacted]": vec![Json::from("[redacted]")], "requestState": SECRET};
         assert_eq!(result, expected);
+    }
+
+    #[tokio::test]
+    async fn a_batch_is_delivered_message_by_message() {
+        let inbox = inbox();
+        let (_one, first) = inbox.register(1, Interaction::default());
+        let (_two, second) = inbox.register(2, Interaction::default());
+        let batch =
+            br#"[{"jsonrpc":"2.0","id":2,"result":{}},7,{"jsonrpc":"2.0","id":9,"method":"ping"},
+            {"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}]"#;
+        let asked = inbox.read(batch).into_iter().filter_map(|own| inbox.deliver(own, None));
+        assert_eq!(asked.map(|request| request.method).collect::<Vec<_>>(), [PING]);
+        assert!(second.await.unwrap().unwrap().result.is_ok());
+        assert_eq!(first.await.unwrap().unwrap().result.unwrap_err().message, "no");
     }
 }

@@ -56,12 +56,12 @@ impl Sse {
             let delivering = inbox.clone();
             let reading = tokio::spawn(async move {
                 while let Some(Ok(frame)) = stream.next().await {
-                    let Some(request) = delivering.deliver(frame.data.as_bytes(), None) else {
-                        continue;
-                    };
-                    let Some(sse) = own.upgrade() else { break };
-                    let send = |answer| async move { sse.notify(&answer).await };
-                    delivering.spawn_answer(request, None, send).await;
+                    for message in delivering.read(frame.data.as_bytes()) {
+                        let Some(request) = delivering.deliver(message, None) else { continue };
+                        let Some(sse) = own.upgrade() else { break };
+                        let send = |answer| async move { sse.notify(&answer).await };
+                        delivering.spawn_answer(request, None, send).await;
+                    }
                 }
                 delivering.end("its stream has ended", None);
             });

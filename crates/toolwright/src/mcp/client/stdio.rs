@@ -192,10 +192,11 @@ async fn read(
         }
         let line = line.trim_ascii();
         // Programs that print to stdout are common.
-        if !line.starts_with(b"{") {
+        if !line.starts_with(b"{") && !line.starts_with(b"[") {
             continue;
         }
-        if let Some(request) = inbox.deliver(line, None) {
+        for message in inbox.read(line) {
+            let Some(request) = inbox.deliver(message, None) else { continue };
             let answers = answers.clone();
             let send = |answer: Message| async move {
                 if let Some(answers) = answers.upgrade() {

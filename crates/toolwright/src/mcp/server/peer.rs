@@ -17,7 +17,7 @@ use crate::mcp::interaction::{
     ElicitationModes, InputFuture, InputHandler, InputRequest, capability,
 };
 use crate::mcp::message::{Message, Notification, Request, Response, RpcError};
-use crate::mcp::protocol::CANCELLED;
+use crate::mcp::protocol::{BATCH_VERSION, CANCELLED};
 
 /// Levels of log messages, from the least important.
 const LEVELS: [&str; 8] =
@@ -138,6 +138,11 @@ impl Peer {
     /// The version of the protocol.
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// Whether the version has batches.
+    pub fn has_batches(&self) -> bool {
+        self.version == BATCH_VERSION
     }
 
     /// The era of the version.

@@ -1,4 +1,4 @@
-//! A server on stdin and stdout: one message on each line.
+//! A server on stdin and stdout: one message or batch on each line.
 
 use std::io;
 use std::sync::{Arc, OnceLock, Weak};
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use toolwright_core::frame::MAX_FRAME;
 
 use super::{Exchange, Outbox, Peer, Server};
-use crate::mcp::message::{InvalidMessage, Message, Request, Response, RpcError};
+use crate::mcp::message::{InvalidMessage, Message, Payload, Request, Response, RpcError};
 use crate::mcp::protocol::{INITIALIZE, INVALID_REQUEST};
 
 /// Maximum number of requests at the same time; further ones are refused.
@@ -29,11 +29,11 @@ pub async fn serve_stdio(
 ) -> io::Result<()> {
     let (outbox, messages) = Outbox::new();
     let (responses, written) = mpsc::channel(MAX_CONCURRENT);
-    let writing = tokio::spawn(write(output, messages, written));
-    let session: OnceLock<Arc<Peer>> = OnceLock::new();
-    // Clients of requests without a session, which can be cancelled.
-    let mut peers: Vec<Weak<Peer>> = Vec::new();
+    let (batches, written_batches) = mpsc::channel(MAX_CONCURRENT);
+    let writing = tokio::spawn(write(output, messages, written, written_batches));
     let mut tasks = JoinSet::new();
+    let (session, peers) = (OnceLock::new(), Vec::new());
+    let mut connection = Connection { server, exchange, outbox, session, peers };
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -48,23 +48,60 @@ pub async fn serve_stdio(
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let message = match Message::parse(line.trim_ascii()) {
-            Ok(message) => message,
-            Err(InvalidMessage(response)) => {
-                let _ = responses.send(*response).await;
+        while tasks.try_join_next().is_some() {}
+        let refused = match Payload::parse(line.trim_ascii()) {
+            Ok(Payload::Message(message)) => {
+                connection.take(message, &responses, &mut tasks).await;
                 continue;
             }
+            Ok(Payload::Batch(batch)) => match connection.session.get() {
+                Some(peer) if peer.has_batches() => {
+                    connection.take_batch(batch, &batches, &mut tasks).await;
+                    continue;
+                }
+                session => InvalidMessage::batch(session.map(|peer| peer.version())),
+            },
+            Err(invalid) => invalid,
         };
-        while tasks.try_join_next().is_some() {}
+        let _ = responses.send(*refused.0).await;
+    }
+    // The session sends messages, too.
+    drop((connection, responses, batches));
+    let finishing = async { while tasks.join_next().await.is_some() {} };
+    let _ = timeout(GRACE, finishing).await;
+    tasks.shutdown().await;
+    // A request that waits for input keeps the channel of messages open.
+    timeout(GRACE, writing).await.map_or(Ok(()), |written| written.unwrap_or(Ok(())))
+}
+
+/// The client, and what its requests are served with.
+struct Connection<E> {
+    server: Server,
+    exchange: E,
+    outbox: Outbox,
+    session: OnceLock<Arc<Peer>>,
+    /// Clients of requests without a session, which can be cancelled
+    peers: Vec<Weak<Peer>>,
+}
+
+impl<E: Fn(Outbox) -> Exchange> Connection<E> {
+    /// Takes a message. Requests are answered in tasks.
+    async fn take(
+        &mut self,
+        message: Message,
+        responses: &mpsc::Sender<Response>,
+        tasks: &mut JoinSet<()>,
+    ) {
         match message {
             Message::Request(request) if request.method == INITIALIZE => {
-                let (new, result) = server.initialize(&request.params, &exchange(outbox.clone()));
-                let _ = session.set(new);
+                let exchange = (self.exchange)(self.outbox.clone());
+                let (new, result) = self.server.initialize(&request.params, &exchange);
+                let _ = self.session.set(new);
                 let _ = responses.send(Response { id: Some(request.id), result: Ok(result) }).await;
             }
             Message::Request(request) => {
                 let client = if tasks.len() < MAX_CONCURRENT {
-                    client(&request, session.get())
+                    client(&request, self.session.get())
                 } else {
                     let message = format!("more than {MAX_CONCURRENT} requests are in progress");
                     Err(RpcError::internal(message))
@@ -74,15 +111,15 @@ pub async fn serve_stdio(
                     Err(error) => {
                         let id = Some(request.id);
                         let _ = responses.send(Response { id, result: Err(error) }).await;
-                        continue;
+                        return;
                     }
                 };
-                peers.retain(|peer| peer.strong_count() > 0);
-                if !peers.iter().any(|peer| peer.as_ptr() == Arc::as_ptr(&client)) {
-                    peers.push(Arc::downgrade(&client));
+                self.peers.retain(|peer| peer.strong_count() > 0);
+                if !self.peers.iter().any(|peer| peer.as_ptr() == Arc::as_ptr(&client)) {
+                    self.peers.push(Arc::downgrade(&client));
                 }
-                let exchange = exchange(outbox.clone());
-                let (server, responses) = (server.clone(), responses.clone());
+                let exchange = (self.exchange)(self.outbox.clone());
+                let (server, responses) = (self.server.clone(), responses.clone());
                 tasks.spawn(async move {
                     if let Some(response) = server.serve(request, &client, exchange).await {
                         let _ = responses.send(response).await;
@@ -90,24 +127,44 @@ pub async fn serve_stdio(
                 });
             }
             Message::Notification(notification) => {
-                for peer in peers.iter().filter_map(Weak::upgrade) {
+                for peer in self.peers.iter().filter_map(Weak::upgrade) {
                     peer.notified(&notification);
                 }
             }
             Message::Response(response) => {
-                if let Some(peer) = session.get() {
+                if let Some(peer) = self.session.get() {
                     peer.answered(response);
                 }
             }
         }
     }
-    // The session sends messages, too.
-    drop((outbox, responses, session));
-    let finishing = async { while tasks.join_next().await.is_some() {} };
-    let _ = timeout(GRACE, finishing).await;
-    tasks.shutdown().await;
-    // A request that waits for input keeps the channel of messages open.
-    timeout(GRACE, writing).await.map_or(Ok(()), |written| written.unwrap_or(Ok(())))
+
+    /// Takes the messages of a batch. Their responses are a batch as well.
+    async fn take_batch(
+        &mut self,
+        batch: Vec<Result<Message, InvalidMessage>>,
+        batches: &mpsc::Sender<Vec<Response>>,
+        tasks: &mut JoinSet<()>,
+    ) {
+        let (responses, mut collected) = mpsc::channel(batch.len());
+        for message in batch {
+            match message.and_then(Message::in_batch) {
+                Ok(message) => self.take(message, &responses, tasks).await,
+                Err(InvalidMessage(response)) => drop(responses.send(*response).await),
+            }
+        }
+        drop(responses);
+        let batches = batches.clone();
+        tasks.spawn(async move {
+            let mut responses = Vec::new();
+            while let Some(response) = collected.recv().await {
+                responses.push(response);
+            }
+            if !responses.is_empty() {
+                let _ = batches.send(responses).await;
+            }
+        });
+    }
 }
 
 /// The client of a request: that of its metadata, or that of the session.
@@ -126,15 +183,16 @@ async fn write(
     mut output: impl AsyncWrite + Unpin,
     mut messages: mpsc::Receiver<Message>,
     mut responses: mpsc::Receiver<Response>,
+    mut batches: mpsc::Receiver<Vec<Response>>,
 ) -> io::Result<()> {
     loop {
-        let message = tokio::select! {
+        let mut line = tokio::select! {
             biased;
-            Some(message) = messages.recv() => message,
-            Some(response) = responses.recv() => Message::Response(response),
+            Some(message) = messages.recv() => message.compact(),
+            Some(response) = responses.recv() => Message::Response(response).compact(),
+            Some(batch) = batches.recv() => Response::compact_batch(batch),
             else => return Ok(()),
         };
-        let mut line = message.compact();
         line.push('\n');
         output.write_all(line.as_bytes()).await?;
         output.flush().await?;
