@@ -15,11 +15,11 @@ fn main() -> ExitCode {
     toolwright_gateway::cli::run()
 }
 
-/// Makes the allocator of a gateway return freed memory to the system after 10 ms. By default it
-/// waits for a second, during which a burst of large bodies takes half as much memory again. At
-/// once, every request of an agent's size returns memory and faults it in again, which takes up to
-/// a seventh of its time. The allocator reads its options before `main`, so the process re-executes
-/// itself with the option set.
+/// Makes the allocator of a gateway return freed memory to the system 10 ms later, with the next
+/// allocations. By default it waits for a second, during which a burst of large bodies takes half
+/// as much memory again. At once, every request of an agent's size returns memory and faults it in
+/// again, which takes up to a seventh of its time. The allocator reads its options before `main`,
+/// so the process re-executes itself with the option set.
 #[cfg(unix)]
 fn give_memory_back() {
     use std::env;
