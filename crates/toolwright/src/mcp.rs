@@ -20,6 +20,7 @@ mod message;
 mod output;
 mod pins;
 mod protocol;
+mod redaction;
 pub mod server;
 mod source;
 

@@ -191,8 +191,9 @@ fn server(value: Value<'_>) -> Result<McpServer, ConfigError> {
     let mut table = value.table()?;
     let command = table.take("command").map(command).transpose()?;
     let url = table.take_some("url", url)?;
-    let env = values(table.table("env")?, |_| true)?;
-    let headers = values(table.table("headers")?, |name| name.parse::<HeaderName>().is_ok())?;
+    let env = values(table.table("env")?, true, |_| true)?;
+    let headers =
+        values(table.table("headers")?, false, |name| name.parse::<HeaderName>().is_ok())?;
     let directory = table.take_some("directory", Value::existing_folder)?;
     let own_login = table.take("login").map(login).transpose()?;
     let token = table.take("token").map(caller_token).transpose()?;
@@ -357,10 +358,12 @@ fn url(value: &Value<'_>) -> Result<Uri, ConfigError> {
     parsed.ok_or_else(|| value.error(what))
 }
 
-/// Reads values that are references to secrets (`env:NAME`, `file:PATH`) or texts. A text counts as a secret by its name or
-/// its form. A reference to the path of a file or folder is none, because results have such paths.
+/// Reads values that are references (`env:NAME`, `file:PATH`) or texts. A reference is a secret, except for one to the path
+/// of a file or folder, because results have such paths. A text counts as a secret by its name or its form, and with
+/// `passes_variables` so does a variable.
 fn values(
     table: Table<'_>,
+    passes_variables: bool,
     is_name: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, McpValue)>, ConfigError> {
     let entries = table.entries().into_iter().map(|(name, value)| {
@@ -368,15 +371,17 @@ fn values(
             return Err(value.error("this is not the name of a header"));
         }
         let is_path = |text: &str| Path::new(text).is_absolute() && Path::new(text).exists();
+        let written = value.text()?;
+        let variable = written.strip_prefix("env:").filter(|_| passes_variables);
+        let is_secret = |text: &str| {
+            is_secret_name(&name) || variable.is_some_and(is_secret_name) || has_credential(text)
+        };
         let own = match secret::find(&value)? {
             Some(path) if is_path(path.expose()) => McpValue::Plain(path.expose().clone()),
-            Some(secret) => McpValue::Secret(secret),
-            None => match value.text()? {
-                text if is_secret_name(&name) || has_credential(text) => {
-                    McpValue::Secret(text.into())
-                }
-                text => McpValue::Plain(text.to_owned()),
-            },
+            Some(own) if variable.is_none() || is_secret(own.expose()) => McpValue::Secret(own),
+            Some(own) => McpValue::Plain(own.expose().clone()),
+            None if is_secret(written) => McpValue::Secret(written.into()),
+            None => McpValue::Plain(written.to_owned()),
         };
         if HeaderValue::from_str(own.expose()).is_err() {
             return Err(value.error("this has characters that are not allowed here"));

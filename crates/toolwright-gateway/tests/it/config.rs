@@ -7,7 +7,7 @@ use std::time::Duration;
 use toolwright::Fill;
 use toolwright::catalog::Visibility;
 use toolwright::upstream::Remote;
-use toolwright_gateway::config::{Access, Config, ConfigError, LogFormat};
+use toolwright_gateway::config::{Access, Config, ConfigError, LogFormat, McpPlace, McpValue};
 
 use crate::run::toolwright;
 
@@ -310,6 +310,36 @@ fn headers_hold_text_and_secrets_and_print_neither() {
         headers.iter().map(|(name, value)| (name.as_str(), value.expose().as_str())).collect();
     assert_eq!(shown, [("x-team", "agents"), ("authorization", SECRET)]);
     assert!(!format!("{config:?}").contains(SECRET));
+}
+
+#[test]
+fn a_variable_for_an_mcp_server_is_a_secret_by_its_name_or_form() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("key"), SECRET).unwrap();
+    let values = |place: &str| {
+        let env = |name: &str| match name {
+            "DATABASE" => Some("postgres://user:hunter2@host/".to_owned()),
+            _ => Some("eu-central-1".to_owned()),
+        };
+        let config = Config::parse(&format!("[mcp.s]\n{place}"), folder.path(), &env).unwrap();
+        let (McpPlace::Command { env: own, .. } | McpPlace::Url { headers: own, .. }) =
+            config.mcp["s"].place.clone();
+        own.iter().map(|(_, own)| matches!(own, McpValue::Secret(_))).collect::<Vec<_>>()
+    };
+    for (value, is_secret) in [
+        ("AWS_REGION = \"env:AWS_REGION\"", false),
+        ("API_TOKEN = \"env:REGION\"", true),
+        ("OTHER = \"env:GITHUB_TOKEN\"", true),
+        ("OTHER = \"env:DATABASE\"", true),
+        ("OTHER = \"file:key\"", true),
+    ] {
+        assert_eq!(
+            values(&format!("command = [\"x\"]\nenv = {{ {value} }}")),
+            [is_secret],
+            "{value}"
+        );
+    }
+    assert_eq!(values("url = \"http://x\"\nheaders = { x-region = \"env:REGION\" }"), [true]);
 }
 
 #[test]

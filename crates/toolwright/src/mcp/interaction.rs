@@ -15,6 +15,7 @@ use toolwright_core::{Json, object};
 
 use super::message::{Notification, RpcError};
 use super::protocol::{ELICIT, LIST_ROOTS, LOG, METHOD_NOT_FOUND, PROGRESS, SAMPLE};
+use super::redaction;
 use crate::error::ToolError;
 use crate::redact::known::KnownSecrets;
 use crate::session::{Pauses, Scope, Session};
@@ -254,7 +255,7 @@ impl Interaction {
     /// Asks for input, for at most ten minutes. A question without a user to answer it is cancelled. Fields that the
     /// answer lacks get the defaults of the form.
     pub async fn ask(&self, mut request: InputRequest) -> Result<Object, RpcError> {
-        request.params = self.secrets.object(request.params);
+        request.params = redaction::request(&self.secrets, &request.method, request.params);
         let can_ask = |input: &Arc<dyn InputHandler>| {
             let is_elicitation = request.method == ELICIT;
             input.offers(&request.method)
@@ -315,7 +316,7 @@ impl Interaction {
 
     fn notify(&self, method: &str, params: Object) {
         if let Some(handler) = &self.notifications {
-            let params = self.secrets.object(params);
+            let params = redaction::notification(&self.secrets, method, params);
             handler(Notification { method: method.to_owned(), params });
         }
     }

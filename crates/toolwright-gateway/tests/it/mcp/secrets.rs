@@ -59,7 +59,6 @@ fn prompts_and_resources_do_not_repeat_secrets() {
     let gateway = start("file:key");
     for (method, params) in [
         ("prompts/get", object! {"name": "s_greet"}),
-        ("resources/list", Object::new()),
         ("resources/read", object! {"uri": "mcp:s/note://shared"}),
         (
             "completion/complete",
@@ -73,6 +72,10 @@ fn prompts_and_resources_do_not_repeat_secrets() {
         assert!(answer.contains("[redacted]"), "{method}: {answer}");
         assert!(!answer.contains(KEY), "{method}: {answer}");
     }
+    // A resource is read by its URI.
+    let listed = ask(&gateway, "resources/list", Object::new()).compact();
+    let wanted = format!(r#"{{"uri":"mcp:s/note://only-{KEY}","name":"only-[redacted]"}}"#);
+    assert!(listed.contains(&wanted), "{listed}");
 }
 
 #[test]

@@ -352,4 +352,25 @@ mod tests {
         assert!(second.await.unwrap().unwrap().result.is_ok());
         assert_eq!(first.await.unwrap().unwrap().result.unwrap_err().message, "no");
     }
+
+    #[tokio::test]
+    async fn a_resource_whose_uri_has_a_secret_is_updated() {
+        const URI: &str = "note://sent to the server";
+        let command = ServerCommand::new("server", [""; 0]);
+        let address = command.with_environment("KEY", URI[7..].into()).into();
+        let inbox = Inbox::new("s".into(), Arc::default(), SentSecrets::of(&address));
+        let mut updates = inbox.changes.observe(URI);
+        let deliver = |method: &str, params: Object| {
+            let message = object! {"jsonrpc": "2.0", "method": method, "params": params};
+            for message in inbox.read(message.compact().as_bytes()) {
+                assert!(inbox.deliver(message, None).is_none());
+            }
+        };
+        let accepted = object! {"resourceSubscriptions": vec![Json::from(URI)]};
+        deliver(ACKNOWLEDGED, object! {"notifications": accepted});
+        assert_eq!(inbox.changes.state(URI), Some(Subscription::Active));
+        deliver(RESOURCE_UPDATED, object! {"uri": URI});
+        let next = tokio::time::timeout(Duration::from_secs(5), updates.next()).await;
+        assert_eq!(next, Ok(Some(())));
+    }
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::header::AUTHORIZATION;
-use toolwright_core::json::Object;
 
 use super::Address;
-use crate::mcp::message::{Message, Notification, Request, Response, RpcError};
+use crate::mcp::message::Message;
+use crate::mcp::redaction;
 use crate::oauth::Token;
 use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
@@ -17,9 +17,6 @@ const MIN_SECRET: usize = 8;
 
 /// Number of access tokens that are remembered: the present one, and those that it replaced.
 const MAX_TOKENS: usize = 4;
-
-/// Members that only go back to the server.
-const OPAQUE: [&str; 2] = ["nextCursor", "requestState"];
 
 /// The secrets that a server received over a connection.
 #[derive(Default)]
@@ -71,31 +68,7 @@ impl SentSecrets {
 
     /// Redacts a message of the server.
     pub(super) fn message(&self, message: Message) -> Message {
-        let known = self.known();
-        let members = |members: Object| {
-            let redacted = members.into_iter().map(|(key, value)| {
-                let is_opaque = OPAQUE.contains(&&*key);
-                let value = if is_opaque { value } else { known.json(value) };
-                (known.text(&key).into_owned().into(), value)
-            });
-            redacted.collect()
-        };
-        match message {
-            Message::Request(Request { id, method, params }) => {
-                Message::Request(Request { id, method, params: members(params) })
-            }
-            Message::Notification(Notification { method, params }) => {
-                Message::Notification(Notification { method, params: members(params) })
-            }
-            Message::Response(Response { id, result }) => {
-                let error = |RpcError { code, message, data }| RpcError {
-                    code,
-                    message: known.text(&message).into_owned(),
-                    data: data.map(|data| known.json(data)),
-                };
-                Message::Response(Response { id, result: result.map(members).map_err(error) })
-            }
-        }
+        redaction::message(&self.known(), message)
     }
 
     /// Redacts a text of the server.
