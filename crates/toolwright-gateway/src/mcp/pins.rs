@@ -27,7 +27,7 @@ pub struct Pins {
     mode: PinMode,
     /// Whether definitions that are seen for the first time are approved
     approves_new: bool,
-    /// Tools of the last listing whose definitions have changed
+    /// Tools of the last listing whose definitions have changed, and those that were blocked and are no longer listed
     changed: Mutex<BTreeSet<String>>,
 }
 
@@ -63,7 +63,8 @@ impl Pins {
         })
     }
 
-    /// Returns the tools of the last listing whose definitions have changed.
+    /// Returns the tools of the last listing whose definitions have changed, and those that were blocked and are no longer
+    /// listed.
     pub fn changed_tools(&self) -> BTreeSet<String> {
         self.lock().clone()
     }
@@ -156,7 +157,10 @@ impl DefinitionPins for Pins {
                  toolwright mcp approve {server} {tool}"
             );
         }
-        known.clone_from(&changed);
+        // A server does not lift a block by leaving the tool out for a while.
+        let is_listed = |tool: &String| definitions.iter().any(|(name, _)| name == tool);
+        known.retain(|tool| self.blocks() && !is_listed(tool));
+        known.extend(changed.iter().cloned());
         changed.into_iter().collect()
     }
 

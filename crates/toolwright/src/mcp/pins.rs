@@ -15,7 +15,8 @@ pub trait DefinitionPins: Send + Sync + 'static {
     /// Whether tools with changed definitions are left out.
     fn blocks(&self) -> bool;
 
-    /// Whether a tool was left out of the listing that was last compared.
+    /// Whether a tool is blocked: its definition had changed when it was last listed. A listing without it does not unblock
+    /// it.
     fn is_blocked(&self, tool: &str) -> bool;
 }
 

@@ -97,6 +97,12 @@ fn a_changed_definition_is_blocked_until_it_is_approved() {
         assert!(text_at(&answer, "/error/message").contains("s_pay"), "{answer:?}");
     };
     refused(&gateway);
+    // The server leaves the tool out, and still has it.
+    change(&gateway, &file, "");
+    let blocked = call_function(&gateway);
+    assert!(blocked.contains("has changed the definition of pay"), "{blocked}");
+    assert_eq!(metric(&gateway), "toolwright_mcp_changed_tools{server=\"s\"} 1");
+    change(&gateway, &file, "Pays twice.");
     // Neither a restart nor a further change approves it.
     let gateway = gateway.restart(&config);
     until("the list", || (names(&gateway) == ["s_stay"]).then_some(()));
@@ -111,25 +117,30 @@ fn a_changed_definition_is_blocked_until_it_is_approved() {
     assert_eq!(text_of(&call_tool(&gateway, "s_pay", Object::new())), "called pay");
 }
 
+/// A toolbox with a function that calls `pay`, whose definitions are pinned in the folder.
+fn function(folder: &Path, description: &str) -> (Client, Toolbox) {
+    let file = folder.join("description");
+    std::fs::write(&file, description).unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcp/servers/stdio.py");
+    let command = ServerCommand::new("python3", [script, "describe", file.to_str().unwrap()]);
+    let client = Client::new("s", command);
+    let pins = Arc::new(Pins::new(folder, "s", PinMode::Block));
+    let source = McpSource::new(client.clone()).with_pins(pins);
+    let tool = Tool::function("pay", object! {"type": "object"}.into());
+    (client, Toolbox::new([source.function("pay", tool).unwrap()]).unwrap())
+}
+
+async fn call(toolbox: &Toolbox, id: &str) -> String {
+    let call = Call::new(id, "pay", Arguments::from_text("{}"));
+    let status = toolbox.call(&Session::new("run"), &call).await;
+    status.result().unwrap().outcome.content[0].as_text().unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn a_function_is_blocked_before_the_tools_are_listed() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("description");
-    let start = |description: &str| {
-        std::fs::write(&file, description).unwrap();
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcp/servers/stdio.py");
-        let command = ServerCommand::new("python3", [script, "describe", file.to_str().unwrap()]);
-        let client = Client::new("s", command);
-        let pins = Arc::new(Pins::new(folder.path(), "s", PinMode::Block));
-        let source = McpSource::new(client.clone()).with_pins(pins);
-        let tool = Tool::function("pay", object! {"type": "object"}.into());
-        (client, Toolbox::new([source.function("pay", tool).unwrap()]).unwrap())
-    };
-    let call = async |toolbox: &Toolbox, id: &str| {
-        let call = Call::new(id, "pay", Arguments::from_text("{}"));
-        let status = toolbox.call(&Session::new("run"), &call).await;
-        status.result().unwrap().outcome.content[0].as_text().unwrap().to_owned()
-    };
+    let start = |description: &str| function(folder.path(), description);
     let (client, toolbox) = start("Pays a bill.");
     assert_eq!(call(&toolbox, "a").await, "called pay");
     // The server has been replaced while there was no connection.
@@ -143,6 +154,16 @@ async fn a_function_is_blocked_before_the_tools_are_listed() {
     assert!(blocked.contains("has changed the definition of pay"), "{blocked}");
     let (_, toolbox) = start("Pays a bill.");
     assert_eq!(call(&toolbox, "d").await, "called pay");
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_listed_is_not_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, toolbox) = function(folder.path(), "");
+    let unlisted = call(&toolbox, "a").await;
+    assert!(unlisted.contains("does not list the tool pay"), "{unlisted}");
+    std::fs::write(folder.path().join("description"), "Pays a bill.").unwrap();
+    assert_eq!(call(&toolbox, "b").await, "called pay");
 }
 
 #[test]

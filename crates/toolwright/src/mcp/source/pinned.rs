@@ -14,8 +14,15 @@ use crate::mcp::pins::{DefinitionPins, definition_digest};
 pub(super) struct PinnedTools {
     client: Client,
     pins: Arc<dyn DefinitionPins>,
-    /// The revision of the list that was last compared
-    compared: Mutex<Option<u64>>,
+    compared: Mutex<Compared>,
+}
+
+/// The list that was last compared.
+#[derive(Default)]
+struct Compared {
+    revision: Option<u64>,
+    /// The names of its tools
+    names: HashSet<String>,
 }
 
 impl PinnedTools {
@@ -37,19 +44,27 @@ impl PinnedTools {
     /// definitions were listed.
     pub(super) async fn compare(&self, definitions: &[Json], revision: u64) -> HashSet<String> {
         let mut compared = self.compared.lock().await;
-        *compared = Some(revision);
-        self.changed(definitions)
+        self.update(&mut compared, definitions, revision)
     }
 
-    fn changed(&self, definitions: &[Json]) -> HashSet<String> {
+    fn update(
+        &self,
+        compared: &mut Compared,
+        definitions: &[Json],
+        revision: u64,
+    ) -> HashSet<String> {
         let named = |definition: &Json| {
             let name = definition.get("name").and_then(Json::as_str)?;
             Some((name.to_owned(), definition_digest(definition)))
         };
-        self.pins.changed(&definitions.iter().filter_map(named).collect::<Vec<_>>())
+        let digests: Vec<_> = definitions.iter().filter_map(named).collect();
+        compared.names = digests.iter().map(|(name, _)| name.clone()).collect();
+        compared.revision = Some(revision);
+        self.pins.changed(&digests)
     }
 
-    /// Refuses a call of a tool that is blocked. If the list may have changed since it was compared, it is listed first.
+    /// Refuses a call of a tool that is blocked or not listed. If the list may have changed since it was compared, it is
+    /// listed first.
     pub(super) async fn admit(&self, tool: &str) -> Result<(), ToolError> {
         if !self.blocks() {
             return Ok(());
@@ -58,16 +73,22 @@ impl PinnedTools {
         self.client.info().await.map_err(ClientError::into_tool_error)?;
         let mut compared = self.compared.lock().await;
         let revision = self.revision();
-        if *compared != Some(revision) {
+        // A list may lack the tool only for a moment.
+        if compared.revision != Some(revision) || !compared.names.contains(tool) {
             let listed = self.client.list_tools().await.map_err(ClientError::into_tool_error)?;
-            self.changed(&listed);
-            *compared = Some(revision);
+            self.update(&mut compared, &listed, revision);
         }
+        let server = self.client.name();
         if self.pins.is_blocked(tool) {
-            let server = self.client.name();
             return Err(ToolError::new(format!(
                 "The MCP server {server} has changed the definition of {tool} since it was approved, so it is not \
                  called. Tell the user that its operator has to approve it."
+            )));
+        }
+        if !compared.names.contains(tool) {
+            return Err(ToolError::new(format!(
+                "The MCP server {server} does not list the tool {tool}, so it is not called: its definition cannot be \
+                 compared with the one that was approved."
             )));
         }
         Ok(())
