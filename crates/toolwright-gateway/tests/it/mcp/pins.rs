@@ -166,6 +166,17 @@ async fn a_tool_that_is_not_listed_is_not_called() {
     assert_eq!(call(&toolbox, "b").await, "called pay");
 }
 
+#[tokio::test]
+async fn a_call_whose_tools_cannot_be_listed_is_not_in_doubt() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, toolbox) = function(folder.path(), "Pays a bill.");
+    // The server ends when it is asked for its tools.
+    std::fs::remove_file(folder.path().join("description")).unwrap();
+    let unchecked = call(&toolbox, "a").await;
+    assert!(unchecked.contains("could not be checked, so the call was not made"), "{unchecked}");
+    assert!(!unchecked.contains("not known whether"), "{unchecked}");
+}
+
 #[test]
 fn definitions_need_not_be_pinned() {
     let folder = tempfile::tempdir().unwrap();

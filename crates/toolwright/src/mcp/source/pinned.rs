@@ -70,12 +70,12 @@ impl PinnedTools {
             return Ok(());
         }
         // Another connection may be one to another version of the server.
-        self.client.info().await.map_err(ClientError::into_tool_error)?;
+        self.client.info().await.map_err(|error| unchecked(&error))?;
         let mut compared = self.compared.lock().await;
         let revision = self.revision();
         // A list may lack the tool only for a moment.
         if compared.revision != Some(revision) || !compared.names.contains(tool) {
-            let listed = self.client.list_tools().await.map_err(ClientError::into_tool_error)?;
+            let listed = self.client.list_tools().await.map_err(|error| unchecked(&error))?;
             self.update(&mut compared, &listed, revision);
         }
         let server = self.client.name();
@@ -93,4 +93,10 @@ impl PinnedTools {
         }
         Ok(())
     }
+}
+
+/// The error of a call that was not made, because the tools could not be listed.
+fn unchecked(error: &ClientError) -> ToolError {
+    let what = "The definitions of the tools could not be checked, so the call was not made";
+    ToolError::new(format!("{what}: {error}")).with_kind("McpError").retryable()
 }
