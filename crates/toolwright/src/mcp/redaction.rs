@@ -123,7 +123,7 @@ mod tests {
 
     /// Redacts a message, whose secret is written as `KEY`.
     fn redacted(message: &str) -> String {
-        let known = KnownSecrets::new([SECRET]);
+        let known = KnownSecrets::new([SECRET, "12345678"]);
         let bytes = format!("{{\"jsonrpc\":\"2.0\",{}}}", message.replace("KEY", SECRET));
         let message = super::message(&known, Message::parse(bytes.as_bytes()).unwrap());
         let inner = match message {
@@ -148,6 +148,7 @@ mod tests {
             r#""id":1,"result":{"inputRequests":{"KEY":{"params":{"url":"https://KEY/"}}},"requestState":"KEY"}"#,
             r#""id":1,"error":{"code":-32042,"message":"m","data":{"elicitations":[{"url":"https://KEY/"}]}}"#,
             r#""id":1,"method":"elicitation/create","params":{"url":"https://KEY/","requestedSchema":{"enum":["KEY"]}}"#,
+            r#""method":"notifications/progress","params":{"progress":12345678,"total":12345678}"#,
             r#""method":"notifications/resources/updated","params":{"uri":"note://KEY"}"#,
             r#""method":"notifications/subscriptions/acknowledged","params":{"notifications":{"resourceSubscriptions":["note://KEY"]}}"#,
         ];

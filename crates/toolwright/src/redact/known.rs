@@ -8,6 +8,9 @@ use toolwright_core::{Json, percent};
 
 use super::MARK;
 
+/// Minimum length in bytes of a secret whose value is no ordinary number or text.
+pub(crate) const MIN_SECRET: usize = 8;
+
 /// Maximum length in bytes of a secret that is redacted only as a whole word, because it may be a part of
 /// many others.
 const MAX_WORD: usize = 5;
@@ -52,7 +55,7 @@ impl KnownSecrets {
         out
     }
 
-    /// Redacts every text, key and number of a value.
+    /// Redacts every text and key of a value, and numbers that are not so short that others equal them by chance.
     pub(crate) fn json(&self, value: Json) -> Json {
         if self.forms.is_empty() {
             return value;
@@ -64,7 +67,8 @@ impl KnownSecrets {
             },
             Json::Number(own) => {
                 let text = own.to_string();
-                if self.forms.contains(&text) { MARK.into() } else { Json::Number(own) }
+                let is_secret = text.len() >= MIN_SECRET && self.forms.contains(&text);
+                if is_secret { MARK.into() } else { Json::Number(own) }
             }
             Json::Array(items) => {
                 Json::Array(items.into_iter().map(|item| self.json(item)).collect())
@@ -74,7 +78,7 @@ impl KnownSecrets {
         }
     }
 
-    /// Redacts every text, key and number of an object.
+    /// Redacts an object as [`json`](KnownSecrets::json) does.
     pub(crate) fn object(&self, members: Object) -> Object {
         if self.forms.is_empty() {
             return members;
@@ -134,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_known_secret_is_redacted_in_every_form() {
-        let known = KnownSecrets::new(["a\"b c/d!", "a\"b c", "pin", "1234567", ""]);
+        let known = KnownSecrets::new(["a\"b c/d!", "a\"b c", "pin", "12345678", "42", ""]);
         for (text, redacted) in [
             ("x a\"b c/d! y", "x [redacted] y"),
             ("{\"k\":\"a\\\"b c/d!\"}", "{\"k\":\"[redacted]\"}"),
@@ -145,8 +149,8 @@ mod tests {
         ] {
             assert_eq!(known.text(text), redacted);
         }
-        let value = Json::parse(r#"{"a\"b c":[1234567,"x1234567",true],"\u0070in":"ping"}"#);
-        let redacted = r#"{"[redacted]":["[redacted]","x[redacted]",true],"[redacted]":"ping"}"#;
+        let value = Json::parse(r#"{"a\"b c":[12345678,"x12345678",42,true],"\u0070in":"ping"}"#);
+        let redacted = r#"{"[redacted]":["[redacted]","x[redacted]",42,true],"[redacted]":"ping"}"#;
         assert_eq!(known.json(value.unwrap()).compact(), redacted);
     }
 

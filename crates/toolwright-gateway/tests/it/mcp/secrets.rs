@@ -10,10 +10,10 @@ const KEY: &str = "key-of-the-environment";
 const FILLED: &str = "key-of-a-parameter";
 
 /// A server that repeats a secret of its environment and one that fills a parameter.
-fn start(variable: &str) -> Gateway {
+fn start(variable: &str, filled: &str) -> Gateway {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("key"), KEY).unwrap();
-    std::fs::write(folder.path().join("filled"), FILLED).unwrap();
+    std::fs::write(folder.path().join("filled"), filled).unwrap();
     let more = format!(
         "env = {{ KEY = \"{variable}\" }}\n\
          [mcp.s.hide.repeat]\nkey = {{ secret = \"file:filled\" }}"
@@ -21,9 +21,8 @@ fn start(variable: &str) -> Gateway {
     Gateway::start_with(folder, &server("s", &kind("repeat"), &more))
 }
 
-#[test]
-fn results_and_progress_do_not_repeat_secrets() {
-    let gateway = start("file:key");
+/// Calls the tool and returns its progress and result.
+fn call_with_progress(gateway: &Gateway) -> String {
     let own = object! {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": Object::new(),
@@ -38,7 +37,19 @@ fn results_and_progress_do_not_repeat_secrets() {
         ("mcp-method", "tools/call"),
         ("mcp-name", "s_repeat"),
     ];
-    let answer = gateway.post("/mcp", &headers, body.compact().as_bytes()).ok().text();
+    gateway.post("/mcp", &headers, body.compact().as_bytes()).ok().text()
+}
+
+#[test]
+fn a_short_secret_does_not_damage_numbers() {
+    let answer = call_with_progress(&start("production", "1"));
+    assert!(answer.contains(r#""progress":1,"message":"production and [redacted]""#), "{answer}");
+}
+
+#[test]
+fn results_and_progress_do_not_repeat_secrets() {
+    let gateway = start("file:key", FILLED);
+    let answer = call_with_progress(&gateway);
     for wanted in [
         r#""message":"[redacted] and [redacted]""#,
         r#""text":"repeated [redacted] and [redacted]""#,
@@ -56,7 +67,7 @@ fn results_and_progress_do_not_repeat_secrets() {
 
 #[test]
 fn prompts_and_resources_do_not_repeat_secrets() {
-    let gateway = start("file:key");
+    let gateway = start("file:key", FILLED);
     for (method, params) in [
         ("prompts/get", object! {"name": "s_greet"}),
         ("resources/read", object! {"uri": "mcp:s/note://shared"}),
@@ -80,7 +91,7 @@ fn prompts_and_resources_do_not_repeat_secrets() {
 
 #[test]
 fn a_text_of_the_configuration_that_is_no_secret_is_not_redacted() {
-    let gateway = start("production");
+    let gateway = start("production", FILLED);
     let answer = ask(&gateway, "resources/read", object! {"uri": "mcp:s/note://shared"}).compact();
     assert!(!answer.contains("[redacted]"), "{answer}");
     assert!(answer.contains("of production"), "{answer}");

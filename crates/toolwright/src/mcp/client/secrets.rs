@@ -9,11 +9,8 @@ use super::Address;
 use crate::mcp::message::Message;
 use crate::mcp::redaction;
 use crate::oauth::Token;
-use crate::redact::known::KnownSecrets;
+use crate::redact::known::{KnownSecrets, MIN_SECRET};
 use crate::secret::SecretString;
-
-/// Minimum length of a secret in bytes. Redacting a shorter one would damage texts that have it by chance.
-const MIN_SECRET: usize = 8;
 
 /// Number of access tokens that are remembered: the present one, and those that it replaced.
 const MAX_TOKENS: usize = 4;
@@ -81,6 +78,7 @@ impl SentSecrets {
         let Tokens { latest, known } = &mut *tokens;
         let compute = || {
             let access = latest.iter().map(|token| token.access());
+            // Redacting a shorter one would damage texts that have it by chance.
             let secrets = self.configured.iter().chain(access).map(|own| own.expose().as_str());
             Arc::new(KnownSecrets::new(secrets.filter(|secret| secret.len() >= MIN_SECRET)))
         };
