@@ -293,8 +293,8 @@ impl Http {
                 return Err(self.ended_because(fault));
             };
             sleep(stream.wait()).await;
-            // The request itself was sent.
-            let ended = |error| self.ended_because(format!("{fault}, and then {error}"));
+            // The request itself was sent, so what the error of this one advises does not hold.
+            let ended = |_| self.ended_because(format!("{fault}, and could not be continued"));
             let incoming = self.get(Some(last)).await.map_err(ended)?;
             if !incoming.status.is_success() {
                 return Err(self.ended_because(fault));
