@@ -134,7 +134,7 @@ impl<'c> Recorder<'c> {
     /// Makes the plan, without the edges at the refused places.
     fn plan(&self, refused: &HashSet<String>) -> Recording {
         let mut out = Recording::default();
-        let mut budget = SearchBudget::default();
+        let (mut budget, mut prompt_budget) = (SearchBudget::default(), SearchBudget::default());
         for (at, call) in self.calls.iter().enumerate() {
             let Some(id) = &self.ids[at] else {
                 out.notes.push(self.left_out(at));
@@ -153,6 +153,7 @@ impl<'c> Recorder<'c> {
                 refused,
                 notes: &mut out.notes,
                 budget: &mut budget,
+                prompt_budget: &mut prompt_budget,
             };
             for (name, value) in values.iter() {
                 let template = writer.template(value, &Path::ROOT.key(name)).simplified();
@@ -160,11 +161,14 @@ impl<'c> Recorder<'c> {
             }
             out.plan.steps.push(step);
         }
-        if budget.is_exceeded {
-            let message =
-                "the results are too large to find all values that are parts of their texts";
-            let kind = RecordNoteKind::NotSearched;
-            out.notes.push(RecordNote::new(kind, String::new(), message.to_owned()));
+        let results = "the results are too large to find all values that are parts of their texts";
+        let prompt =
+            "the prompt is too large to look for all values in it; the others stay as they are";
+        for (budget, message) in [(budget, results), (prompt_budget, prompt)] {
+            if budget.is_exceeded {
+                let kind = RecordNoteKind::NotSearched;
+                out.notes.push(RecordNote::new(kind, String::new(), message.to_owned()));
+            }
         }
         let graph = Graph::new(&out.plan, self.tools);
         self.keep_order(&mut out.plan, &graph);
@@ -235,7 +239,9 @@ struct Writer<'w, 'c> {
     base: String,
     refused: &'w HashSet<String>,
     notes: &'w mut Vec<RecordNote>,
+    /// For the results
     budget: &'w mut SearchBudget,
+    prompt_budget: &'w mut SearchBudget,
 }
 
 impl Writer<'_, '_> {
@@ -249,7 +255,9 @@ impl Writer<'_, '_> {
         if self.handles.iter().any(|handle| handle.path.starts_with(&below)) {
             return self.inside(value, path);
         }
-        if is_trivial(value, self.recorder.prompt) || self.is_choice(value, &pointer) {
+        if is_trivial(value, self.recorder.prompt, self.prompt_budget)
+            || self.is_choice(value, &pointer)
+        {
             return Template::Literal(value.clone());
         }
         let recorder = self.recorder;

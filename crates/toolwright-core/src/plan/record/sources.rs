@@ -19,7 +19,7 @@ const MIN_WIDTH: usize = 4;
 /// Minimum width of a text that is looked for inside of other texts.
 const MIN_PART_WIDTH: usize = 8;
 
-/// Maximum number of bytes of texts that are searched for parts, over all values.
+/// Maximum number of bytes that are searched for parts, over all values. A value that is no text, or is empty, counts as one.
 const MAX_SEARCHED: usize = 256 << 20;
 
 /// Minimum number of values in an array or object that is not found by chance.
@@ -34,7 +34,7 @@ pub(super) struct Sources<'c> {
     written: Vec<HashSet<u64>>,
 }
 
-/// How much may still be searched for parts of texts.
+/// How much may still be searched, in the prompt or in the results.
 pub(super) struct SearchBudget {
     bytes: usize,
     /// Whether something was not searched
@@ -48,12 +48,12 @@ impl Default for SearchBudget {
 }
 
 impl SearchBudget {
-    /// Whether a text has a part.
-    fn contains(&mut self, text: &str, part: &str) -> bool {
-        let left = self.bytes.checked_sub(text.len());
+    /// Takes bytes, at least one. Once there are too few, there are none for anything else.
+    fn take(&mut self, bytes: usize) -> bool {
+        let left = self.bytes.checked_sub(bytes.max(1));
         self.is_exceeded |= left.is_none();
-        self.bytes = left.unwrap_or(self.bytes);
-        left.is_some() && text.contains(part)
+        self.bytes = left.unwrap_or(0);
+        left.is_some()
     }
 }
 
@@ -140,9 +140,8 @@ impl<'c> Sources<'c> {
         if let Some(found) = found.pop() {
             return Found::One(found);
         }
-        let Some(text) = value.as_str().filter(|text| width(text) >= MIN_PART_WIDTH) else {
-            return Found::Nowhere;
-        };
+        let text = value.as_str().filter(|text| width(text) >= MIN_PART_WIDTH);
+        let Some(text) = text.filter(|_| !budget.is_exceeded) else { return Found::Nowhere };
         let in_text = self.calls[..at].iter().enumerate().find_map(|(call, recorded)| {
             let RecordedResult::Output(output) = &recorded.result else { return None };
             reference(call, &text_with(output, text, &Path::ROOT, budget)?)
@@ -158,8 +157,11 @@ fn text_with(
     path: &Path<'_>,
     budget: &mut SearchBudget,
 ) -> Option<String> {
+    if !budget.take(value.as_str().map_or(1, str::len)) {
+        return None;
+    }
     match value {
-        Json::String(text) => budget.contains(text, part).then(|| path.pointer()),
+        Json::String(text) => text.contains(part).then(|| path.pointer()),
         Json::Array(items) => {
             let mut items = items.iter().enumerate();
             items.find_map(|(at, own)| text_with(own, part, &path.index(at), budget))
@@ -172,18 +174,21 @@ fn text_with(
     }
 }
 
-/// Whether a value says nothing about where it came from: it is short, or the user wrote it.
-pub(super) fn is_trivial(value: &Json, prompt: &str) -> bool {
-    let is_scalar_trivial = |text: &str| width(text) < MIN_WIDTH || prompt.contains(text);
+/// Whether a value says nothing about where it came from: it is short, or the user wrote it, or may have, because the
+/// prompt was not searched.
+pub(super) fn is_trivial(value: &Json, prompt: &str, budget: &mut SearchBudget) -> bool {
+    let mut is_scalar_trivial =
+        |text: &str| width(text) < MIN_WIDTH || !budget.take(prompt.len()) || prompt.contains(text);
     match value {
         Json::Null | Json::Bool(_) => true,
         Json::Number(number) => is_scalar_trivial(number.as_str()),
         Json::String(text) => is_scalar_trivial(text),
         Json::Array(items) => {
-            items.len() < MIN_VALUES && items.iter().all(|own| is_trivial(own, prompt))
+            items.len() < MIN_VALUES && items.iter().all(|own| is_trivial(own, prompt, budget))
         }
         Json::Object(members) => {
-            members.len() < MIN_VALUES && members.iter().all(|(_, own)| is_trivial(own, prompt))
+            members.len() < MIN_VALUES
+                && members.iter().all(|(_, own)| is_trivial(own, prompt, budget))
         }
     }
 }
@@ -228,4 +233,39 @@ fn walk(value: &Json, path: &Path<'_>, visit: &mut dyn FnMut(&Path<'_>, u64)) ->
     };
     visit(path, hash);
     hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(bytes: usize) -> SearchBudget {
+        SearchBudget { bytes, is_exceeded: false }
+    }
+
+    #[test]
+    fn every_value_that_is_visited_counts() {
+        // Eight values and the text.
+        let output = Json::parse(r#"[1,null,"",true,{"a":[]},2,"the name of it"]"#).unwrap();
+        let find = |budget: &mut SearchBudget| text_with(&output, "the name", &Path::ROOT, budget);
+        let size = 8 + "the name of it".len();
+        let mut enough = budget(size);
+        assert_eq!(find(&mut enough).as_deref(), Some("/6"));
+        assert_eq!((enough.bytes, enough.is_exceeded), (0, false));
+        let mut too_little = budget(size - 1);
+        assert_eq!(find(&mut too_little), None);
+        assert_eq!((too_little.bytes, too_little.is_exceeded), (0, true));
+    }
+
+    #[test]
+    fn the_search_in_the_prompt_ends() {
+        let prompt = "Send it to Li Wei.";
+        let mut budget = budget(2 * prompt.len() + 1);
+        assert!(is_trivial(&"Li Wei".into(), prompt, &mut budget));
+        assert!(is_trivial(&"Li".into(), prompt, &mut budget), "too short to be searched");
+        assert!(!is_trivial(&"Li Bai".into(), prompt, &mut budget));
+        assert_eq!((budget.bytes, budget.is_exceeded), (1, false));
+        assert!(is_trivial(&"Du Fu's".into(), prompt, &mut budget), "the user may have written it");
+        assert!(budget.is_exceeded);
+    }
 }

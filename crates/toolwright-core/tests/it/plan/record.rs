@@ -272,3 +272,16 @@ fn the_search_in_large_texts_ends() {
     assert_eq!(kinds, [RecordNoteKind::PartOfText, RecordNoteKind::NotSearched]);
     assert_eq!(args(&recording, "write_1000"), r#"{"name":"the name 999"}"#);
 }
+
+#[test]
+fn a_value_that_a_large_prompt_may_have_stays() {
+    let calls = [
+        call(0, "give", "{}", r#"{"id":"PEK-1029"}"#),
+        call(1, "take", r#"{"id":"PEK-1029"}"#, ""),
+    ];
+    let recording = record(&calls, &"x".repeat(1 << 20), &PlanTools::default());
+    assert_eq!(args(&recording, "take"), r#"{"id":{"$from":"give/id"}}"#);
+    let recording = record(&calls, &"x".repeat(257 << 20), &PlanTools::default());
+    assert_eq!(args(&recording, "take"), r#"{"id":"PEK-1029"}"#);
+    assert_eq!(recording.notes[0].kind, RecordNoteKind::NotSearched);
+}
