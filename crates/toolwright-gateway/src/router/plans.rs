@@ -134,25 +134,29 @@ impl Asker<'_> {
     }
 
     /// Finds everything that is wrong with a plan, beside the shape of its document.
-    async fn examine(&self, plan: Plan, shape: Vec<PlanError>) -> Result<PlanReport, Fault> {
+    async fn examine(
+        &self,
+        plan: Plan,
+        malformed: Vec<PlanError>,
+        share: &Arc<Share>,
+    ) -> Result<PlanReport, Fault> {
         let mut tools = PlanTools::default();
         if plan.steps.len() <= MAX_STEPS {
             tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
         }
-        let checked = blocking(move || check(&plan, &tools, MAX_STEPS).with_shape_errors(shape));
-        checked.await.map_err(refusal)
+        work(share, move || check(&plan, &tools, MAX_STEPS).with_shape_errors(malformed)).await
     }
 
     async fn check(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let (body, _share) = read(request).await?;
-        let (plan, shape) = parse(body).await?;
-        let report = self.examine(plan, shape).await?;
+        let (body, share) = read(request).await?;
+        let (plan, malformed) = parse(body, &share).await?;
+        let report = self.examine(plan, malformed, &share).await?;
         Ok(fault::document(&report.to_json().into()))
     }
 
     async fn view(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let (body, _share) = read(request).await?;
-        let (plan, mut errors) = parse(body).await?;
+        let (body, share) = read(request).await?;
+        let (plan, mut errors) = parse(body, &share).await?;
         if errors.is_empty() && plan.steps.len() > MAX_STEPS {
             errors = check(&plan, &PlanTools::default(), MAX_STEPS).errors;
         }
@@ -160,22 +164,22 @@ impl Asker<'_> {
             return Err(refusal(PlanRunError::Invalid(errors)));
         }
         let tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
-        let view = blocking(move || View::new(&plan, &tools).map_err(PlanRunError::Invalid));
-        let view = view.await.flatten().map_err(refusal)?;
+        let view = work(&share, move || View::new(&plan, &tools)).await?;
+        let view = view.map_err(|errors| refusal(PlanRunError::Invalid(errors)))?;
         Ok(fault::document(&view.to_json().into()))
     }
 
     async fn start(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let (mut body, _share) = read(request).await?;
+        let (mut body, share) = read(request).await?;
         let document = body.as_object_mut().and_then(|body| body.remove("plan"));
         let Some(document) = document.filter(|plan| matches!(plan, Json::Object(_))) else {
             let message =
                 "Send {\"plan\": {…}, \"inputs\": {…}}. GET /v1/plans/schema describes plans.";
             return Err(invalid("plan", message));
         };
-        let (plan, shape) = parse(document).await?;
-        if !shape.is_empty() {
-            let errors = self.examine(plan, shape).await?.errors;
+        let (plan, malformed) = parse(document, &share).await?;
+        if !malformed.is_empty() {
+            let errors = self.examine(plan, malformed, &share).await?.errors;
             return Err(refusal(PlanRunError::Invalid(errors)));
         }
         let inputs = body.as_object_mut().and_then(|body| body.remove("inputs"));
@@ -355,15 +359,30 @@ fn shown(report: &RunReport) -> Reply {
 }
 
 /// Reads a document. Its share of the memory budget is to be held for as long as anything of the document is.
-async fn read(request: HttpRequest) -> Result<(Json, Share), Fault> {
+async fn read(request: HttpRequest) -> Result<(Json, Arc<Share>), Fault> {
     let (body, share) = request.body.read_document().await?;
     let invalid = |error| Fault::new(FaultClass::Invalid, format!("The body is not JSON: {error}"));
-    Ok((Json::parse_bytes(&body).map_err(invalid)?, share))
+    Ok((Json::parse_bytes(&body).map_err(invalid)?, Arc::new(share)))
+}
+
+/// Does work on a document on a thread that may block. The work holds the share of the document, because it goes on if the
+/// client disconnects.
+async fn work<T: Send + 'static>(
+    share: &Arc<Share>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Fault> {
+    let share = Arc::clone(share);
+    let done = blocking(move || {
+        let done = work();
+        drop(share);
+        done
+    });
+    done.await.map_err(refusal)
 }
 
 /// Parses what can be read of a plan, with everything that is wrong with the shape of the document.
-async fn parse(document: Json) -> Result<(Plan, Vec<PlanError>), Fault> {
-    blocking(move || Plan::parse_partly(&document)).await.map_err(refusal)
+async fn parse(document: Json, share: &Arc<Share>) -> Result<(Plan, Vec<PlanError>), Fault> {
+    work(share, move || Plan::parse_partly(&document)).await
 }
 
 fn flag(body: &Json, name: &str) -> Result<Option<bool>, Fault> {
@@ -411,19 +430,27 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
+    use crate::http::Budget;
 
     #[test]
-    fn a_plan_is_parsed_on_another_thread() {
+    fn a_plan_is_parsed_on_another_thread_that_holds_its_share() {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.max_blocking_threads(1).build().unwrap();
         runtime.block_on(async {
             // The only thread for it is busy.
             let (free, busy) = std::sync::mpsc::channel::<()>();
             let thread = tokio::task::spawn_blocking(move || busy.recv());
-            assert!(parse(Json::Null).now_or_never().is_none());
+            let share = Arc::new(Budget::new(1).share());
+            let held = Arc::downgrade(&share);
+            assert!(parse(Json::Null, &share).now_or_never().is_none());
+            // The client has disconnected, and the work waits for the thread.
+            drop(share);
+            assert!(held.upgrade().is_some());
             drop(free);
             assert!(thread.await.unwrap().is_err());
-            assert!(!parse(Json::Null).await.unwrap().1.is_empty());
+            let share = Arc::new(Budget::new(1).share());
+            assert!(!parse(Json::Null, &share).await.unwrap().1.is_empty());
+            assert!(held.upgrade().is_none());
         });
     }
 }

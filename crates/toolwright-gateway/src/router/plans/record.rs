@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use toolwright::plan::{
-    MAX_STEPS, RecordError, blocking, messages_with_calls, plan_tools, record_messages, record_run,
+    MAX_STEPS, RecordError, messages_with_calls, plan_tools, record_messages, record_run,
 };
 use toolwright_core::{Call, Fault, FaultClass, Json, Message};
 
-use super::{Asker, read, refusal};
+use super::{Asker, read, refusal, work};
 use crate::http::{HttpRequest, Reply};
 use crate::proxy::fault;
 use crate::router::query::invalid;
 
 impl Asker<'_> {
     pub(super) async fn record(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let (body, _share) = read(request).await?;
+        let (body, share) = read(request).await?;
         let recording = match (body.get("run"), body.get("calls")) {
             (Some(Json::String(id)), None) => {
                 let saved = &self.gateway.stores.saved;
@@ -28,8 +28,8 @@ impl Asker<'_> {
                 record_run(&run, &toolbox).await.map_err(|error| refused("run", error))?
             }
             (None, Some(_)) => {
-                let decoded = blocking(move || body.get("calls").and_then(messages_with_calls));
-                let Some(messages) = decoded.await.map_err(refusal)? else {
+                let decoded = work(&share, move || body.get("calls").and_then(messages_with_calls));
+                let Some(messages) = decoded.await? else {
                     let message =
                         "`calls` must be a response or a message with calls, in any dialect.";
                     return Err(invalid("calls", message));
@@ -47,8 +47,8 @@ impl Asker<'_> {
                     return Err(invalid("calls", message));
                 }
                 let tools = plan_tools(&self.toolbox().await, names).await;
-                let recorded = blocking(move || record_messages(&messages, &tools)).await;
-                recorded.map_err(refusal)?.map_err(|error| refused("calls", error))?
+                let recorded = work(&share, move || record_messages(&messages, &tools)).await?;
+                recorded.map_err(|error| refused("calls", error))?
             }
             _ => {
                 let message = "Send {\"run\": \"…\"} with the id of a finished run, or {\"calls\": {…}} with a response \
