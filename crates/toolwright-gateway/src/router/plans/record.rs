@@ -40,11 +40,7 @@ impl Asker<'_> {
                     .map(|call: &Call| &*call.name)
                     .collect();
                 if names.len() > MAX_STEPS {
-                    let message = format!(
-                        "`calls` has {} calls, and a plan has at most {MAX_STEPS} steps. Send fewer of them.",
-                        names.len()
-                    );
-                    return Err(invalid("calls", message));
+                    return Err(refused("calls", RecordError::TooManyCalls(names.len())));
                 }
                 let tools = plan_tools(&self.toolbox().await, names).await;
                 let recorded = work(&share, move || record_messages(&messages, &tools)).await?;
