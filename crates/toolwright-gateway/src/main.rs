@@ -15,25 +15,28 @@ fn main() -> ExitCode {
     toolwright_gateway::cli::run()
 }
 
-/// Makes the allocator of a gateway return freed memory to the system 10 ms later, with the next
-/// allocations. By default it waits for a second, during which a burst of large bodies takes half
-/// as much memory again. At once, every request of an agent's size returns memory and faults it in
-/// again, which takes up to a seventh of its time. The allocator reads its options before `main`,
-/// so the process re-executes itself with the option set.
+/// Makes the allocator of a gateway return freed memory to the system: blocks of more than 1 MiB at
+/// once, others 10 ms later, with the next allocations. By default it waits for a second, during
+/// which a burst of large bodies takes more than twice its memory. At once, every request of an
+/// agent's size returns memory and faults it in again, which takes up to a seventh of its time. The
+/// allocator reads its options before `main`, so the process re-executes itself with them set.
 #[cfg(unix)]
 fn give_memory_back() {
     use std::env;
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
-    const OPTION: &str = "MIMALLOC_PURGE_DELAY";
+    const DELAY: &str = "MIMALLOC_PURGE_DELAY";
+    const MAX_KEPT_KIB: &str = "MIMALLOC_ARENA_MAX_OBJECT_SIZE";
     let mut arguments = env::args_os().skip(1).peekable();
     let is_gateway = arguments.peek().is_some_and(|command| command == "serve");
-    if !is_gateway || env::var_os(OPTION).is_some() {
+    if !is_gateway || env::var_os(DELAY).is_some() {
         return;
     }
     if let Ok(program) = env::current_exe() {
-        // `exec` returns only on failure; the gateway then runs without the option.
-        let _failed = Command::new(program).args(arguments).env(OPTION, "10").exec();
+        let mut command = Command::new(program);
+        command.args(arguments).env(DELAY, "10").env(MAX_KEPT_KIB, "1024");
+        // `exec` returns only on failure; the gateway then runs without the options.
+        let _failed = command.exec();
     }
 }
