@@ -373,8 +373,11 @@ fn values(
         let is_path = |text: &str| Path::new(text).is_absolute() && Path::new(text).exists();
         let written = value.text()?;
         let variable = written.strip_prefix("env:").filter(|_| passes_variables);
+        // Of a variable, unlike a member of a document, every key is a secret: `BRAVE_KEY`.
+        let names_secret =
+            |name: &str| is_secret_name(name) || name.to_ascii_uppercase().ends_with("_KEY");
         let is_secret = |text: &str| {
-            is_secret_name(&name) || variable.is_some_and(is_secret_name) || has_credential(text)
+            names_secret(&name) || variable.is_some_and(names_secret) || has_credential(text)
         };
         let own = match secret::find(&value)? {
             Some(path) if is_path(path.expose()) => McpValue::Plain(path.expose().clone()),

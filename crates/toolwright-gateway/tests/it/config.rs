@@ -330,6 +330,7 @@ fn a_variable_for_an_mcp_server_is_a_secret_by_its_name_or_form() {
         ("AWS_REGION = \"env:AWS_REGION\"", false),
         ("API_TOKEN = \"env:REGION\"", true),
         ("OTHER = \"env:GITHUB_TOKEN\"", true),
+        ("BRAVE_KEY = \"env:REGION\"", true),
         ("OTHER = \"env:DATABASE\"", true),
         ("OTHER = \"file:key\"", true),
     ] {
