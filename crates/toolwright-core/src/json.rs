@@ -15,6 +15,7 @@ mod raw;
 mod scan;
 mod serde;
 mod skim;
+mod string;
 mod text;
 mod tree;
 mod weigh;
@@ -31,6 +32,7 @@ pub use peek::{Member, each_member, guess_string, peek, peek_and_parse};
 pub use pointer::Path;
 pub use serde::SerdeError;
 pub use skim::{Value, skim};
+pub use string::Text;
 pub use text::JsonText;
 pub use weigh::{weigh, weigh_at_most};
 
@@ -49,8 +51,8 @@ pub enum Json {
     Bool(bool),
     /// A number, by its digits
     Number(Number),
-    /// A string, unescaped
-    String(String),
+    /// A string
+    String(Text),
     /// An array
     Array(Vec<Json>),
     /// An object, in the order of its keys
@@ -248,13 +250,19 @@ impl From<Number> for Json {
 
 impl From<&str> for Json {
     fn from(value: &str) -> Json {
-        Json::String(value.to_owned())
+        Json::String(value.into())
+    }
+}
+
+impl From<Text> for Json {
+    fn from(value: Text) -> Json {
+        Json::String(value)
     }
 }
 
 impl From<String> for Json {
     fn from(value: String) -> Json {
-        Json::String(value)
+        Json::String(value.into())
     }
 }
 

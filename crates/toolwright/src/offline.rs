@@ -252,7 +252,7 @@ fn last_handle(messages: &[Message]) -> Option<String> {
     let parts: Vec<&Part> = parts.collect();
     parts.iter().rev().find_map(|part| {
         let text = match &part.body {
-            Body::Text(text) => Cow::Borrowed(text),
+            Body::Text(text) => Cow::Borrowed(text.as_str()),
             Body::Json(value) => Cow::Owned(value.compact()),
             _ => return None,
         };

@@ -80,7 +80,7 @@ impl<'a> Redactor<'a> {
         let value = |value: &Json| match value {
             value if secret => mark(value),
             // The change replaces the whole text of the arguments.
-            Json::String(own) if change.path.is_empty() => Json::String(self.text(own)),
+            Json::String(own) if change.path.is_empty() => Json::from(self.text(own)),
             value => covered(value, &place),
         };
         Change {
@@ -113,7 +113,7 @@ fn covered(value: &Json, place: &Subschemas<'_>) -> Json {
         return mark(value);
     }
     match value {
-        Json::String(own) => Json::String(text::at(own, place)),
+        Json::String(own) => Json::from(text::at(own, place)),
         Json::Array(items) => {
             let item = |(index, item)| covered(item, &place.item(index));
             Json::Array(items.iter().enumerate().map(item).collect())

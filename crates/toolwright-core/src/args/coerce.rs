@@ -116,7 +116,7 @@ impl Proposal {
 /// Returns a value for a report: itself, or the beginning of its text if it is long.
 fn shown(value: &Json) -> Json {
     let text = match value {
-        Json::String(text) if text.len() > MAX_SHOWN_BYTES => text.clone(),
+        Json::String(text) if text.len() > MAX_SHOWN_BYTES => text.as_str().to_owned(),
         Json::Array(_) | Json::Object(_) => value.compact(),
         _ => return value.clone(),
     };

@@ -209,7 +209,7 @@ impl Growing {
             '{' => self.begin(Json::Object(Object::new()), Expect::Member),
             '[' => self.begin(Json::Array(Vec::new()), Expect::Item),
             '"' => {
-                self.add(Json::String(String::new()));
+                self.add(Json::String(String::new().into()));
                 self.expect = Expect::Text(Text::Value);
             }
             't' => self.expect = Expect::Word("true", 1),
@@ -288,7 +288,7 @@ impl Growing {
         let target = match text {
             Text::Key => &mut self.token,
             Text::Value => match self.place(self.open) {
-                Some(Json::String(text)) => text,
+                Some(Json::String(text)) => text.to_mut(),
                 _ => return,
             },
         };

@@ -99,7 +99,7 @@ fn without_backslashes(text: &str) -> Option<String> {
     }
     let line = text.replace('\r', "\\r").replace('\n', "\\n").replace('\t', "\\t");
     match Json::parse(&format!("\"{line}\"")) {
-        Ok(Json::String(inner)) => Some(inner),
+        Ok(Json::String(inner)) => Some(inner.into_string()),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the fields of a JSON object one by one; the remaining ones become [`Extra`].
 
 use super::{DecodeError, DecodeErrorKind};
-use crate::json::{Json, Key, Number, Object, Path};
+use crate::json::{Json, Key, Number, Object, Path, Text};
 use crate::model::dialect::Dialect;
 use crate::model::extra::{BESIDE, Extra, HERE};
 use crate::model::origin::Origin;
@@ -76,6 +76,11 @@ impl<'p> Fields<'p> {
 
     /// Takes a string.
     pub fn string(&mut self, key: &str) -> Result<Option<String>, DecodeError> {
+        Ok(self.text(key)?.map(Text::into_string))
+    }
+
+    /// Takes a string that is usually passed on unread.
+    pub fn text(&mut self, key: &str) -> Result<Option<Text>, DecodeError> {
         match self.take(key) {
             None => Ok(None),
             Some(Json::String(text)) => Ok(Some(text)),
@@ -86,6 +91,11 @@ impl<'p> Fields<'p> {
     /// Takes a string that must be there.
     pub fn need_string(&mut self, key: &'static str) -> Result<String, DecodeError> {
         self.string(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    /// Takes a string that must be there and is usually passed on unread.
+    pub fn need_text(&mut self, key: &'static str) -> Result<Text, DecodeError> {
+        self.text(key)?.ok_or_else(|| self.missing(key))
     }
 
     /// Takes a string; an empty one counts as absent, for formats that require an id even if there is
@@ -132,14 +142,14 @@ impl<'p> Fields<'p> {
     pub fn strings(&mut self, key: &str) -> Result<Vec<String>, DecodeError> {
         let items = match self.take(key) {
             None => return Ok(Vec::new()),
-            Some(Json::String(text)) => return Ok(vec![text]),
+            Some(Json::String(text)) => return Ok(vec![text.into_string()]),
             Some(Json::Array(items)) => items,
             Some(_) => return Err(self.expected(key, "an array of strings")),
         };
         items
             .into_iter()
             .map(|item| match item {
-                Json::String(text) => Ok(text),
+                Json::String(text) => Ok(text.into_string()),
                 _ => Err(self.expected(key, "an array of strings")),
             })
             .collect()

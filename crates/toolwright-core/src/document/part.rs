@@ -2,7 +2,7 @@
 //! attached data.
 
 use super::{DocumentError, ObjectReader, text};
-use crate::json::{Json, Object};
+use crate::json::{Json, Object, Text};
 use crate::model::call::{Arguments, Call};
 use crate::model::dialect::Dialect;
 use crate::model::extra::Extra;
@@ -51,7 +51,7 @@ pub fn read_part(document: &Json) -> Result<Part, DocumentError> {
     let fields = ObjectReader::of(document)?;
     let (kind, value) =
         fields.as_object().iter().next().ok_or_else(|| DocumentError::new("a part"))?;
-    let text = || text(value).map(str::to_owned);
+    let text = || text(value).map(Text::from);
     let body = match kind {
         "text" => text().map(Body::Text),
         "refusal" => text().map(Body::Refusal),

@@ -60,8 +60,8 @@ impl Open {
     fn into_part(self) -> Part {
         let Open { head, mut extra, text, sections, tail } = self;
         let body = match head {
-            Head::Text => Body::Text(text),
-            Head::Refusal => Body::Refusal(text),
+            Head::Text => Body::Text(text.into()),
+            Head::Refusal => Body::Refusal(text.into()),
             Head::Reasoning => Body::Reasoning(Reasoning { sections, redacted: false }),
             Head::Call { id, name, free } => {
                 let arguments =

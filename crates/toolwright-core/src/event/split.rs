@@ -21,8 +21,8 @@ pub fn split(response: Response) -> Vec<Event> {
 /// Appends the events of one part.
 pub fn split_part(index: usize, part: Part, events: &mut Vec<Event>) {
     let (head, deltas) = match part.body {
-        Body::Text(text) => (Head::Text, vec![Delta::Text(text)]),
-        Body::Refusal(text) => (Head::Refusal, vec![Delta::Text(text)]),
+        Body::Text(text) => (Head::Text, vec![Delta::Text(text.into_string())]),
+        Body::Refusal(text) => (Head::Refusal, vec![Delta::Text(text.into_string())]),
         Body::Reasoning(reasoning) if !reasoning.redacted => {
             let sections = reasoning.sections.into_iter().enumerate();
             let deltas = sections.map(|(section, own)| Delta::Reasoning {

@@ -90,14 +90,14 @@ fn one(work: &mut Work<'_>, part: &mut Part, speaker: Role) -> bool {
             if accepted {
                 describe(work, media, &rule.media, &part.origin);
             } else if let MediaSource::Text(text) = &mut media.source {
-                part.body = Body::Text(std::mem::take(text));
+                part.body = Body::Text(std::mem::take(text).into());
                 work.lose(Severity::Minor, Site::of(&part.origin), AS_WORDS, NO_TEXT_DOCUMENT);
             } else {
                 let text = placeholder(media);
                 let what = format!("{} becomes a note that it was left out", word(media.kind));
                 let why = "the target takes no such media here";
                 work.lose(Severity::Major, Site::of(&part.origin), what, why);
-                part.body = Body::Text(text);
+                part.body = Body::Text(text.into());
             }
             true
         }
@@ -259,6 +259,7 @@ pub(super) fn join_texts(parts: &mut Vec<Part>, separator: &str) -> Vec<Origin> 
         let is_near = first.pointer() == outermost.pointer();
         origins.push(if is_near { part.origin.clone() } else { outermost });
         if let Some(Part { body: Body::Text(own), .. }) = joined.and_then(|at| parts.get_mut(at)) {
+            let own = own.to_mut();
             own.push_str(separator);
             own.push_str(text);
         } else {

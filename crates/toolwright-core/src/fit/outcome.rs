@@ -140,13 +140,13 @@ fn content(
                 JsonRule::Text => false,
             };
             if !kept {
-                part.body = Body::Text(value.compact());
+                part.body = Body::Text(value.compact().into());
                 let why = "the target takes no such value in an outcome";
                 work.lose(Severity::Note, Site::of(&part.origin), "JSON becomes text", why);
             }
         }
         Body::Media(Media { source: MediaSource::Text(text), .. }) if !rule.media.text_document => {
-            part.body = Body::Text(std::mem::take(text));
+            part.body = Body::Text(std::mem::take(text).into());
             work.lose(Severity::Minor, Site::of(&part.origin), AS_WORDS, NO_TEXT_DOCUMENT);
         }
         Body::Media(media) if !takes(&rule.media, media) => {
@@ -184,7 +184,7 @@ fn single_json(work: &mut Work<'_>, outcome: &mut Outcome) {
     }
     for part in &mut outcome.content {
         if let Body::Json(value) = &part.body {
-            part.body = Body::Text(value.compact());
+            part.body = Body::Text(value.compact().into());
             let why = "the target takes one value in an outcome";
             work.lose(Severity::Note, Site::of(&part.origin), "JSON becomes text", why);
         }
@@ -207,7 +207,7 @@ fn flag(work: &mut Work<'_>, outcome: &mut Outcome, origin: &Origin) {
             let first = outcome.content.iter_mut().find(|part| part.as_text().is_some());
             match first.map(|part| (&mut part.body, &part.origin)) {
                 Some((Body::Text(text), origin)) if !says_error(text) => {
-                    text.insert_str(0, ERROR);
+                    text.to_mut().insert_str(0, ERROR);
                     let why = "it must be known as a failure";
                     let site = Site::of(origin);
                     work.lose(Severity::Note, site, "begins with 'ERROR: '", why);

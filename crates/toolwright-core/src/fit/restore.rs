@@ -308,7 +308,7 @@ impl Restorer {
         self.identify(&mut call.id, &mut call.name);
         if self.aliases.free.contains(&call.name) {
             if let Some(Json::String(text)) = call.arguments.to_object().remove("input") {
-                call.arguments = Arguments::Free(text);
+                call.arguments = Arguments::Free(text.into_string());
             }
         } else if let Some(nulled) = self.aliases.nulled(&call.name)
             && let Arguments::Json(json) = &call.arguments
@@ -360,7 +360,8 @@ fn forced_call(text: &str) -> Option<Call> {
     else {
         return None;
     };
-    Some(Call { id: None, name, arguments: Arguments::from_json(&arguments) })
+    let (name, arguments) = (name.into_string(), Arguments::from_json(&arguments));
+    Some(Call { id: None, name, arguments })
 }
 
 /// Undoes aliases in a request that was fitted before and is translated back (`A → B → A`).

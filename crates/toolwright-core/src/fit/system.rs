@@ -170,7 +170,7 @@ fn may_precede(place: LatePlace, next: &Message) -> bool {
 /// Converts instructions to user text.
 fn marked(mut part: Part) -> Part {
     if let Body::Text(text) = &mut part.body {
-        *text = format!("<{REMINDER}>\n{text}\n</{REMINDER}>");
+        *text = format!("<{REMINDER}>\n{text}\n</{REMINDER}>").into();
     }
     part
 }

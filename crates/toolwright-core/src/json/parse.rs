@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use super::object::Object;
 use super::raw::{MIN_RAW, Raw};
-use super::tree::{Text, Tree};
+use super::string::{MIN_ESCAPED, Text};
+use super::tree::{Characters, Tree};
 use super::{Json, scan};
 
 /// Maximum depth of nested arrays and objects in a document, unless its reader says otherwise.
@@ -239,6 +240,7 @@ impl<'t> Reader<'t> {
         self.members(depth, |reader, key: T::Text<'t>, depth| {
             let value = match reader.peek() {
                 Some(b'{') => T::object_of(reader, &key, depth)?,
+                Some(b'"') => T::string_of(reader, &key)?,
                 _ => reader.value(depth)?,
             };
             T::member(members.get_or_insert_with(T::members), &key, value);
@@ -284,7 +286,7 @@ impl<'t> Reader<'t> {
 
     /// Parses an object; `each` parses the value of every key.
     #[inline]
-    pub(super) fn members<K: Text<'t>>(
+    pub(super) fn members<K: Characters<'t>>(
         &mut self,
         depth: usize,
         mut each: impl FnMut(&mut Self, K, usize) -> Result<(), JsonError>,
@@ -314,7 +316,7 @@ impl<'t> Reader<'t> {
 
     /// Parses a key and the colon after it.
     #[inline]
-    fn key<K: Text<'t>>(&mut self) -> Result<K, JsonError> {
+    fn key<K: Characters<'t>>(&mut self) -> Result<K, JsonError> {
         if self.peek() != Some(b'"') {
             return Err(self.error("expected a key"));
         }
@@ -362,7 +364,7 @@ impl<'t> Reader<'t> {
 
     /// Parses a string.
     #[inline]
-    pub(super) fn string<S: Text<'t>>(&mut self) -> Result<S, JsonError> {
+    pub(super) fn string<S: Characters<'t>>(&mut self) -> Result<S, JsonError> {
         let plain = self.plain(self.at + 1);
         if self.peek() == Some(b'"') {
             self.at += 1;
@@ -370,6 +372,24 @@ impl<'t> Reader<'t> {
         } else {
             self.string_with_escapes(plain)
         }
+    }
+
+    /// Parses a string, and keeps its form if it is long, has escapes and is compact.
+    pub(super) fn text(&mut self) -> Result<Text, JsonError> {
+        let (start, compact) = (self.at, std::mem::replace(&mut self.compact, true));
+        let plain = self.plain(start + 1);
+        if self.peek() == Some(b'"') {
+            (self.at, self.compact) = (self.at + 1, compact);
+            return Ok(self.text[plain].into());
+        }
+        self.string_with_escapes::<()>(plain)?;
+        let is_kept = self.compact && self.at - start >= MIN_ESCAPED;
+        self.compact &= compact;
+        if is_kept {
+            return Ok(Text::escaped(&self.text[start..self.at]));
+        }
+        self.at = start;
+        self.string::<Cow<'t, str>>().map(|text| text.into_owned().into())
     }
 
     /// Skips bytes without special meaning, and returns their range.
@@ -380,7 +400,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Parses the remainder of a string from its first escape.
-    fn string_with_escapes<S: Text<'t>>(&mut self, plain: Range<usize>) -> Result<S, JsonError> {
+    fn string_with_escapes<S: Characters<'t>>(&mut self, plain: Range<usize>) -> Result<S, JsonError> {
         let mut text = S::begin(self.text, plain, || self.rest_of_string());
         loop {
             match self.peek() {

@@ -4,7 +4,7 @@ const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
 /// Returns the position of the first quote, backslash or control character, or the end.
-#[inline]
+#[inline(always)]
 pub(super) fn special_from(bytes: &[u8], from: usize) -> usize {
     let mut rest = &bytes[from..];
     while let Some((word, more)) = rest.split_first_chunk() {

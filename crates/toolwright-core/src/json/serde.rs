@@ -73,7 +73,7 @@ impl Json {
             Json::Null => Value::Null,
             Json::Bool(value) => Value::Bool(*value),
             Json::Number(number) => Value::Number(number.nearest()),
-            Json::String(text) => Value::String(text.clone()),
+            Json::String(text) => Value::String(text.as_str().to_owned()),
             Json::Array(items) => Value::Array(items.iter().map(Json::to_value).collect()),
             Json::Object(object) => {
                 let members = object.iter().map(|(key, value)| (key.to_owned(), value.to_value()));
@@ -100,7 +100,7 @@ impl From<&Value> for Json {
             Value::Null => Json::Null,
             Value::Bool(value) => Json::Bool(*value),
             Value::Number(number) => Number::parse(&number.to_string()).into(),
-            Value::String(text) => Json::String(text.clone()),
+            Value::String(text) => Json::from(text.clone()),
             Value::Array(items) => Json::Array(items.iter().map(Json::from).collect()),
             Value::Object(members) => Json::Object(
                 members.iter().map(|(key, value)| (super::key(key), Json::from(value))).collect(),

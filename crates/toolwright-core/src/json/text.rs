@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_text_that_was_written_equals_the_same_text_that_was_checked() {
-        let written = JsonText::of(&Json::String("\u{0}".to_owned()));
+        let written = JsonText::of(&Json::from("\u{0}"));
         assert_eq!(written.as_str(), "\"\\u0000\"");
         assert_eq!(JsonText::new(written.as_str()), Ok(written));
     }

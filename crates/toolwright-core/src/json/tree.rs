@@ -5,13 +5,14 @@ use std::ops::Range;
 
 use super::parse::{JsonError, Reader};
 use super::raw::{ARGUMENT_KEYS, SCHEMA_KEYS};
+use super::string::TEXT_KEYS;
 use super::{Json, Number, Object};
 
 /// Initial capacity of an array or object.
 pub(super) const ROOM: usize = 4;
 
-/// The text of a string, as the parser builds it.
-pub(super) trait Text<'t>: Sized {
+/// The characters of a string, as the parser builds it.
+pub(super) trait Characters<'t>: Sized {
     /// The text of a string with escapes so far
     type Unescaped;
 
@@ -32,7 +33,7 @@ pub(super) trait Text<'t>: Sized {
 }
 
 /// Copied only if there is an escape.
-impl<'t> Text<'t> for Cow<'t, str> {
+impl<'t> Characters<'t> for Cow<'t, str> {
     type Unescaped = String;
 
     fn plain(document: &'t str, plain: Range<usize>) -> Self {
@@ -61,7 +62,7 @@ impl<'t> Text<'t> for Cow<'t, str> {
 }
 
 /// Discards the text.
-impl Text<'_> for () {
+impl Characters<'_> for () {
     type Unescaped = ();
 
     fn plain(_: &str, _: Range<usize>) {}
@@ -78,7 +79,7 @@ impl Text<'_> for () {
 /// A value, as the parser builds it.
 pub(super) trait Tree: Sized {
     /// A key or a string
-    type Text<'t>: Text<'t>;
+    type Text<'t>: Characters<'t>;
     /// The items of an array so far
     type Items: Default;
     /// The members of an object so far
@@ -96,6 +97,11 @@ pub(super) trait Tree: Sized {
     fn members() -> Self::Members;
     fn member(members: &mut Self::Members, key: &Self::Text<'_>, value: Self);
     fn object(members: Self::Members) -> Self;
+
+    /// Parses the string that is the value of a key.
+    fn string_of<'t>(reader: &mut Reader<'t>, _key: &Self::Text<'t>) -> Result<Self, JsonError> {
+        Ok(Self::string(reader.string()?))
+    }
 
     /// Parses the object that is the value of a key.
     fn object_of<'t>(
@@ -125,7 +131,7 @@ impl Tree for Json {
     }
 
     fn string(text: Cow<'_, str>) -> Json {
-        Json::String(text.into_owned())
+        Json::String(text.into_owned().into())
     }
 
     fn items() -> Vec<Json> {
@@ -150,6 +156,11 @@ impl Tree for Json {
 
     fn object(members: Object) -> Json {
         Json::Object(members)
+    }
+
+    fn string_of<'t>(reader: &mut Reader<'t>, key: &Cow<'t, str>) -> Result<Json, JsonError> {
+        let kept = reader.keeps_text && TEXT_KEYS.contains(&key.as_ref());
+        if kept { reader.text().map(Json::String) } else { Ok(Json::string(reader.string()?)) }
     }
 
     fn object_of<'t>(

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::parse::{self, JsonError};
-use super::tree::{ROOM, Text, Tree};
+use super::tree::{Characters, ROOM, Tree};
 use super::{Json, Key, Object};
 
 /// Returns the number of bytes that a document takes as a [`Json`](super::Json), by the rules by
@@ -115,7 +115,7 @@ impl Length {
 /// The block size of the allocator.
 const BLOCK: usize = 16;
 
-impl Text<'_> for Length {
+impl Characters<'_> for Length {
     type Unescaped = Length;
 
     fn plain(_: &str, plain: Range<usize>) -> Length {

@@ -34,7 +34,7 @@ fn length(value: &Json) -> usize {
     match value {
         Json::Null | Json::Bool(_) => 5,
         Json::Number(number) => number.as_str().len(),
-        Json::String(text) => text.len() + 2,
+        Json::String(text) => text.json().map_or_else(|| text.len() + 2, str::len),
         Json::Array(items) => 2 + items.iter().map(|item| length(item) + 1).sum::<usize>(),
         Json::Object(members) => object_length(members),
     }
@@ -55,7 +55,10 @@ pub(super) fn compact(value: &Json, out: &mut String) {
         Json::Bool(true) => out.push_str("true"),
         Json::Bool(false) => out.push_str("false"),
         Json::Number(number) => out.push_str(number.as_str()),
-        Json::String(text) => string(text, out),
+        Json::String(text) => match text.json() {
+            Some(json) => out.push_str(json),
+            None => string(text, out),
+        },
         Json::Array(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {

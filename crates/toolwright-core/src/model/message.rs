@@ -1,5 +1,6 @@
 //! Messages of a conversation.
 
+use crate::json::Text;
 use crate::model::call::Call;
 use crate::model::extra::Extra;
 use crate::model::origin::Origin;
@@ -41,17 +42,17 @@ impl Message {
     }
 
     /// Creates a system message.
-    pub fn system(text: impl Into<String>) -> Message {
+    pub fn system(text: impl Into<Text>) -> Message {
         Message::new(Role::System, vec![Part::text(text)])
     }
 
     /// Creates a user message.
-    pub fn user(text: impl Into<String>) -> Message {
+    pub fn user(text: impl Into<Text>) -> Message {
         Message::new(Role::User, vec![Part::text(text)])
     }
 
     /// Creates an assistant message.
-    pub fn assistant(text: impl Into<String>) -> Message {
+    pub fn assistant(text: impl Into<Text>) -> Message {
         Message::new(Role::Assistant, vec![Part::text(text)])
     }
 

@@ -1,5 +1,6 @@
 //! The outcome of a call.
 
+use crate::json::Text;
 use crate::model::part::{Body, Part};
 
 /// The result of one call, or the reason why there is none.
@@ -17,7 +18,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Creates a plain-text result.
-    pub fn text(call_id: impl Into<String>, text: impl Into<String>) -> Outcome {
+    pub fn text(call_id: impl Into<String>, text: impl Into<Text>) -> Outcome {
         Outcome {
             call_id: Some(call_id.into()),
             content: vec![Part::text(text)],
@@ -31,7 +32,7 @@ impl Outcome {
             .content
             .iter()
             .filter_map(|part| match &part.body {
-                Body::Text(text) => Some(text.clone()),
+                Body::Text(text) => Some(text.as_str().to_owned()),
                 Body::Json(value) => Some(value.compact()),
                 _ => None,
             })

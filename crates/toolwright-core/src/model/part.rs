@@ -1,6 +1,6 @@
 //! The parts of messages, responses and outcomes.
 
-use crate::json::Json;
+use crate::json::{Json, Text};
 use crate::model::call::Call;
 use crate::model::dialect::Dialect;
 use crate::model::extra::Extra;
@@ -26,9 +26,9 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
     /// Text
-    Text(String),
+    Text(Text),
     /// The model's explanation of why it refuses
-    Refusal(String),
+    Refusal(Text),
     /// A JSON value; inside an outcome only
     Json(Json),
     /// An image, a document, audio or video
@@ -166,7 +166,7 @@ impl Part {
     }
 
     /// Creates a text part.
-    pub fn text(text: impl Into<String>) -> Part {
+    pub fn text(text: impl Into<Text>) -> Part {
         Part::new(Body::Text(text.into()))
     }
 

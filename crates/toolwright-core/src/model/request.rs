@@ -1,6 +1,6 @@
 //! Requests to a model.
 
-use crate::json::{Json, Number, Path};
+use crate::json::{Json, Number, Path, Text};
 use crate::model::extra::Extra;
 use crate::model::message::{Message, Role};
 use crate::model::origin::Origin;
@@ -47,7 +47,7 @@ impl Request {
 
     /// Sets the instructions.
     #[must_use]
-    pub fn with_instructions(mut self, text: impl Into<String>) -> Request {
+    pub fn with_instructions(mut self, text: impl Into<Text>) -> Request {
         self.instructions = Some(Message::system(text));
         self
     }

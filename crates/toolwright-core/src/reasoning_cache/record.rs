@@ -9,7 +9,7 @@
 
 use super::{CachedPart, CachedReasoning};
 use crate::document::{DocumentError, ObjectReader, read_dialect, read_part, write_part};
-use crate::json::{Json, Object};
+use crate::json::{Json, Object, Text};
 use crate::model::call::{Arguments, Call};
 use crate::model::digest::{ConversationDigest, TextDigest};
 use crate::model::extra::Extra;
@@ -67,7 +67,7 @@ impl CachedPart {
             CachedPart::Complete(part) => object! {"part": write_part(part)},
             CachedPart::Text { digest, signature, extra } => object! {
                 "words": digest.to_json(),
-                "part": bare(Body::Text(String::new()), signature, extra),
+                "part": bare(Body::Text(Text::default()), signature, extra),
             },
             CachedPart::Call { id, name, arguments_digest, signature, extra } => {
                 let call = Call::new(id.as_str(), name.as_str(), Arguments::none());

@@ -174,7 +174,7 @@ impl<'s> Lowering<'s, '_> {
 
     pub(super) fn spelled(&self, types: &[&'static str], list: bool) -> Json {
         match types {
-            [only] if !list => Json::String(self.rules.spell(only)),
+            [only] if !list => Json::from(self.rules.spell(only)),
             _ => Json::from(types.iter().map(|name| self.rules.spell(name)).collect::<Vec<_>>()),
         }
     }

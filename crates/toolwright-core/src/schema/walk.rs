@@ -196,13 +196,13 @@ pub(super) fn integers(schema: &mut Json, changes: &mut Changes) {
     visit_mut(schema, "", &mut |object, at| {
         let Some(kind) = object.get_mut("type") else { return };
         let found = match kind {
-            Json::String(name) => to_number(name),
+            Json::String(name) => to_number(name.to_mut()),
             Json::Array(names) => {
                 let mut found = false;
                 let mut numbers = 0;
                 names.retain_mut(|name| {
                     let Json::String(name) = name else { return true };
-                    found |= to_number(name);
+                    found |= to_number(name.to_mut());
                     numbers += usize::from(name.eq_ignore_ascii_case("number"));
                     !found || numbers < 2 || !name.eq_ignore_ascii_case("number")
                 });

@@ -292,9 +292,9 @@ fn outcomes_hold_texts_and_documents() {
     );
     let outcome = request.messages[0].parts[0].as_outcome().unwrap();
     let bodies: Vec<&Body> = outcome.content.iter().map(|part| &part.body).collect();
-    assert_eq!(bodies[0], &Body::Text("t".to_owned()));
+    assert_eq!(bodies[0], &Body::Text("t".into()));
     assert_eq!(bodies[1], &Body::Json(json(r#"{"n":1}"#)));
-    assert_eq!(bodies[2], &Body::Text("plain".to_owned()));
+    assert_eq!(bodies[2], &Body::Text("plain".into()));
     assert!(matches!(bodies[3..], [Body::Opaque(_), Body::Opaque(_)]));
 }
 

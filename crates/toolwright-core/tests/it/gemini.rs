@@ -343,7 +343,7 @@ fn outcomes_are_results_failures_or_whole_objects() {
         let part = format!(r#"[{{"functionResponse":{{"name":"f","response":{response}}}}}]"#);
         parts(&part).remove(0).as_outcome().cloned().unwrap()
     };
-    let text = |text: &str| Body::Text(text.to_owned());
+    let text = |text: &str| Body::Text(text.into());
     let plain = outcome(r#"{"output":"fine"}"#);
     assert_eq!((plain.error, &plain.content[0].body), (None, &text("fine")));
     let failed = outcome(r#"{"error":"no"}"#);

@@ -160,7 +160,7 @@ fn items_of_a_turn_are_one_message() {
     assert!(matches!(turn[1].body, Body::Opaque(_)));
     assert_eq!(turn[2].as_text(), Some("d"));
     assert_eq!(turn[2].origin.pointer(), Some("/input/3/content/0"));
-    assert_eq!(turn[3].body, Body::Refusal("e".to_owned()));
+    assert_eq!(turn[3].body, Body::Refusal("e".into()));
     assert_eq!(turn[8].as_call().unwrap().id.as_deref(), Some("call_1"));
     assert_eq!(turn[8].origin.pointer(), Some("/input/7"));
     assert_eq!(turn[9].as_call().unwrap().arguments, Arguments::Free("x y".to_owned()));

@@ -229,7 +229,7 @@ impl ToolRun {
                     reply.parts.last_mut().map(|part| &mut part.body),
                     notices.first().map(|part| &part.body),
                 ) {
-                    *text = [text, GAP, notice].concat();
+                    *text = [text, GAP, notice].concat().into();
                     notices.remove(0);
                 }
                 reply.parts.splice(..0, self.view.own().iter().cloned());

@@ -238,7 +238,7 @@ fn data(Payloads { request, response }: Payloads) -> Json {
 /// Returns a body as JSON, or as text if it is not JSON, such as a stream.
 pub(super) fn body(bytes: &[u8]) -> Json {
     let text = String::from_utf8_lossy(bytes);
-    Json::parse(&text).unwrap_or_else(|_| Json::String(text.into_owned()))
+    Json::parse(&text).unwrap_or_else(|_| Json::from(text.into_owned()))
 }
 
 /// Returns the document for a client from the ledger, which has the losses only.

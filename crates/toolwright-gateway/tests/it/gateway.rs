@@ -288,7 +288,7 @@ pub fn at(document: &Json, pointer: &str) -> Json {
 /// The text at a pointer of a document.
 pub fn text_at(document: &Json, pointer: &str) -> String {
     match at(document, pointer) {
-        Json::String(text) => text,
+        Json::String(text) => text.into_string(),
         other => panic!("no text at {pointer}: {} in {}", other.compact(), document.compact()),
     }
 }

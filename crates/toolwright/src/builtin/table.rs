@@ -51,7 +51,7 @@ impl Table {
             return Err(TableError::Form);
         };
         let columns = columns.into_iter().map(|name| match name {
-            Json::String(name) => Ok(name),
+            Json::String(name) => Ok(name.into_string()),
             _ => Err(TableError::Form),
         });
         let columns: Vec<String> = columns.collect::<Result<_, _>>()?;

@@ -137,7 +137,7 @@ fn well_known(list: &Json) -> Result<Vec<Part>, DocumentError> {
 /// Writes the content of a user message: text, or a list of parts.
 fn plain_content(parts: Vec<Part>) -> Json {
     if parts.iter().all(Part::is_plain_text) {
-        return Json::String(parts.iter().filter_map(Part::as_text).collect());
+        return Json::from(parts.iter().filter_map(Part::as_text).collect::<String>());
     }
     let request = Request { messages: vec![Message::new(Role::User, parts)], ..Request::default() };
     let body = openai_chat::CODEC.encode_request(request).body;
@@ -147,12 +147,12 @@ fn plain_content(parts: Vec<Part>) -> Json {
 /// Writes the content of an outcome: text, JSON as text, or parts.
 fn outcome_content(outcome: &Outcome) -> Json {
     let as_text = |part: &Part| match &part.body {
-        Body::Text(text) => Some(text.clone()),
+        Body::Text(text) => Some(text.as_str().to_owned()),
         Body::Json(value) => Some(value.compact()),
         _ => None,
     };
     if let Some(texts) = outcome.content.iter().map(as_text).collect::<Option<Vec<String>>>() {
-        return Json::String(texts.join("\n"));
+        return Json::from(texts.join("\n"));
     }
     let spoken = |part: &Part| as_text(part).map_or_else(|| part.clone(), Part::text);
     plain_content(outcome.content.iter().map(spoken).collect())

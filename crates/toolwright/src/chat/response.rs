@@ -127,7 +127,7 @@ fn read_call(document: &Json) -> Result<Call, DocumentError> {
     let (id, name) = (fields.text("id")?, fields.text("name")?);
     let free = fields.optional_text("type")? == Some("custom");
     let arguments = match document.get("arguments") {
-        Some(Json::String(text)) if free => Arguments::Free(text.clone()),
+        Some(Json::String(text)) if free => Arguments::Free(text.as_str().to_owned()),
         Some(Json::String(text)) => Arguments::from_text(text.as_str()),
         Some(object @ Json::Object(_)) => Arguments::from_json(object),
         _ => {

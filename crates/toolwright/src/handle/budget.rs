@@ -88,7 +88,7 @@ impl Shown {
 
     fn into_part(self) -> Part {
         Part::new(match self {
-            Shown::Text(text) => Body::Text(text),
+            Shown::Text(text) => Body::Text(text.into()),
             Shown::Json(value, _) => Body::Json(value),
             Shown::Media(media) => Body::Media(media),
         })
@@ -105,7 +105,7 @@ impl Keeper<'_> {
     async fn single(&self, piece: Content, bytes: usize, media_room: &mut usize) -> Limited {
         match piece {
             Content::Text(text) if text.len() > bytes => {
-                self.reference(Json::String(text), bytes).await
+                self.reference(Json::from(text), bytes).await
             }
             Content::Text(text) => Shown::Text(text).into(),
             Content::Json(value) => match Shown::json(value) {
@@ -156,7 +156,7 @@ impl Keeper<'_> {
     async fn media(&self, media: Media, bytes: usize, room: &mut usize) -> Limited {
         match media.source {
             MediaSource::Text(text) if text.len() > bytes => {
-                self.reference(Json::String(text), bytes).await
+                self.reference(Json::from(text), bytes).await
             }
             MediaSource::Base64(data) if data.len() > *room => {
                 let mime = media.mime.unwrap_or_else(|| "application/octet-stream".to_owned());
@@ -208,7 +208,7 @@ impl Keeper<'_> {
             }
             places.push((value, rest.len()));
             match shown {
-                Shown::Text(text) => rest.push(Json::String(text)),
+                Shown::Text(text) => rest.push(Json::from(text)),
                 Shown::Json(value, _) => rest.push(value),
                 Shown::Media(_) => {}
             }

@@ -43,11 +43,11 @@ pub(super) fn convert(piece: Piece<'_>, form: ValueForm) -> Result<Json, HandleE
         (ValueForm::Json, Piece::Json(value))
         | (ValueForm::Text, Piece::Json(value @ Json::String(_))) => value.clone(),
         (ValueForm::Json, Piece::Bytes(_)) => return Err(HandleError::NotJson),
-        (ValueForm::Text, Piece::Json(value)) => Json::String(value.compact()),
+        (ValueForm::Text, Piece::Json(value)) => Json::from(value.compact()),
         (ValueForm::Text, Piece::Bytes(blob)) => {
             Json::from(std::str::from_utf8(&blob.bytes).map_err(|_| HandleError::NotText)?)
         }
-        (ValueForm::Base64, Piece::Json(Json::String(text))) => STANDARD.encode(text).into(),
+        (ValueForm::Base64, Piece::Json(Json::String(text))) => STANDARD.encode(text.as_str()).into(),
         (ValueForm::Base64, Piece::Json(value)) => STANDARD.encode(value.compact()).into(),
         (ValueForm::Base64, Piece::Bytes(blob)) => STANDARD.encode(&blob.bytes).into(),
     })

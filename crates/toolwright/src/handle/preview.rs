@@ -170,18 +170,18 @@ fn line(value: &Json) -> String {
 /// Truncates strings and omits deeply nested values.
 fn sketch(value: &Json, depth: usize) -> Json {
     match value {
-        Json::String(text) => Json::String(typed(text).unwrap_or_else(|| cut(text, 60))),
+        Json::String(text) => Json::from(typed(text).unwrap_or_else(|| cut(text, 60))),
         Json::Array(items) if depth == 2 => {
-            Json::String(format!("(array of {})", count(items.len(), "item")))
+            Json::from(format!("(array of {})", count(items.len(), "item")))
         }
         Json::Object(object) if depth == 2 => {
-            Json::String(format!("(object with {})", count(object.len(), "key")))
+            Json::from(format!("(object with {})", count(object.len(), "key")))
         }
         Json::Array(items) => {
             let mut out: Vec<Json> =
                 items.iter().take(8).map(|item| sketch(item, depth + 1)).collect();
             if items.len() > 8 {
-                out.push(Json::String(format!("({} more)", items.len() - 8)));
+                out.push(Json::from(format!("({} more)", items.len() - 8)));
             }
             Json::Array(out)
         }

@@ -103,7 +103,7 @@ fn value(mut content: Vec<Content>) -> StoredValue {
 pub(crate) fn content_json(piece: Content) -> Json {
     match single(piece) {
         StoredValue::Json(value) => Arc::unwrap_or_clone(value),
-        StoredValue::Bytes(blob) => Json::String(STANDARD.encode(&blob.bytes)),
+        StoredValue::Bytes(blob) => Json::from(STANDARD.encode(&blob.bytes)),
     }
 }
 

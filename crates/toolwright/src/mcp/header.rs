@@ -51,7 +51,7 @@ impl ParameterHeader {
 
     fn text(&self, arguments: &Object) -> Option<String> {
         match self.argument(arguments)? {
-            Json::String(text) => Some(text.clone()),
+            Json::String(text) => Some(text.as_str().to_owned()),
             Json::Number(number) => Some(number.as_str().to_owned()),
             Json::Bool(value) => Some(value.to_string()),
             _ => None,

@@ -224,6 +224,7 @@ impl Message {
             return Err(refuse(id, INVALID_REQUEST, "Invalid request: 'jsonrpc' is not \"2.0\""));
         }
         if let Some(Json::String(method)) = wire.remove("method") {
+            let method = method.into_string();
             if has_invalid_id {
                 let message = "Invalid request: 'id' is neither a string nor an integer";
                 return Err(refuse(None, INVALID_REQUEST, message));

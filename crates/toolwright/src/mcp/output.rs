@@ -160,7 +160,7 @@ fn no_part(pointer: &str, actual: &str) -> ToolError {
 fn parsed(text: String) -> Json {
     match Json::parse(&text) {
         Ok(value @ (Json::Array(_) | Json::Object(_))) => value,
-        _ => Json::String(text),
+        _ => Json::from(text),
     }
 }
 
@@ -189,7 +189,7 @@ fn read_content(result: Object, era: Era) -> Result<Vec<Content>, ToolError> {
         Body::Media(media) => Content::Media(media),
         // Links to resources, and blocks of later versions.
         Body::Opaque(opaque) => Content::Json(opaque.value),
-        Body::Text(text) | Body::Refusal(text) => Content::Text(text),
+        Body::Text(text) | Body::Refusal(text) => Content::Text(text.into_string()),
         Body::Reasoning(_) | Body::Call(_) | Body::Outcome(_) => Content::Text(String::new()),
     });
     if outcome.error != Some(true) {

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolwright_core::event::{Delta, split};
+use toolwright_core::json::Text;
 use toolwright_core::{
     Arguments, Call, Event, Fault, FaultClass, Part, Request, Response, StopReason,
 };
@@ -52,7 +53,7 @@ impl ScriptedModel {
 
     /// Adds a response with text.
     #[must_use]
-    pub fn then_text(self, text: impl Into<String>) -> ScriptedModel {
+    pub fn then_text(self, text: impl Into<Text>) -> ScriptedModel {
         self.then(Response::new(vec![Part::text(text)]))
     }
 

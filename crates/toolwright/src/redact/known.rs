@@ -63,7 +63,7 @@ impl KnownSecrets {
         match value {
             Json::String(own) => match self.text(&own) {
                 Cow::Borrowed(_) => Json::String(own),
-                Cow::Owned(redacted) => Json::String(redacted),
+                Cow::Owned(redacted) => Json::from(redacted),
             },
             Json::Number(own) => {
                 let text = own.to_string();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use toolwright_core::json::Text;
 use toolwright_core::request::Sampling;
 use toolwright_core::{Call, Json, Message, Request, ToolChoice};
 
@@ -40,7 +41,7 @@ impl Agent {
 
     /// Sets the instructions (the system message).
     #[must_use]
-    pub fn with_instructions(mut self, text: impl Into<String>) -> Agent {
+    pub fn with_instructions(mut self, text: impl Into<Text>) -> Agent {
         self.request.instructions = Some(Message::system(text));
         self
     }

@@ -119,7 +119,7 @@ pub(crate) fn skipped(call: &Call, why: &str) -> Outcome {
     Outcome {
         call_id: call.id.clone(),
         name: Some(call.name.clone()),
-        content: vec![Part::new(Body::Text(why.to_owned()))],
+        content: vec![Part::new(Body::Text(why.into()))],
         error: Some(true),
     }
 }

@@ -166,7 +166,7 @@ fn schema(item: Option<&Item>) -> &Json {
 /// A part of an outcome, redacted; only the type of media.
 fn redacted(part: &Part, redactor: Redactor<'_>) -> Json {
     match &part.body {
-        Body::Text(text) => Json::String(redactor.text(text)),
+        Body::Text(text) => Json::from(redactor.text(text)),
         Body::Json(value) => redactor.json(value),
         Body::Media(media) => object! {"media": media.mime.as_deref()}.into(),
         _ => Json::Null,

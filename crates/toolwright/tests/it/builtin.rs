@@ -84,7 +84,7 @@ impl Bench {
 /// The text of some parts.
 fn words(parts: &[toolwright::Part]) -> String {
     let texts = parts.iter().map(|part| match &part.body {
-        Body::Text(text) => text.clone(),
+        Body::Text(text) => text.to_string(),
         Body::Json(value) => value.compact(),
         other => panic!("{other:?}"),
     });

@@ -504,7 +504,7 @@ fn word(called: &CallStatus) -> String {
     match &done.error {
         Some(error) => error.kind.as_str().to_owned(),
         None => match &done.outcome.content[0].body {
-            toolwright_core::part::Body::Text(text) => text.clone(),
+            toolwright_core::part::Body::Text(text) => text.to_string(),
             other => format!("{other:?}"),
         },
     }

@@ -39,7 +39,7 @@ fn blob(bytes: &[u8]) -> Blob {
 /// The text of some parts.
 fn words(parts: &[Part]) -> String {
     let texts = parts.iter().map(|part| match &part.body {
-        Body::Text(text) => text.clone(),
+        Body::Text(text) => text.to_string(),
         Body::Json(value) => value.compact(),
         _ => String::new(),
     });
@@ -85,7 +85,7 @@ async fn handles_become_values_at_any_depth() {
     let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
     assert_eq!(paths, ["/table", "/cells/0", "/cells/1/x"]);
     assert!(changes.iter().all(|change| change.op == Op::Handle && change.to.is_none()));
-    assert_eq!(changes[0].from, Some(Json::String(id.to_string())));
+    assert_eq!(changes[0].from, Some(Json::from(id.to_string())));
 }
 
 #[tokio::test]
@@ -248,8 +248,8 @@ fn a_preview_is_bounded_and_never_the_bytes() {
     let wide: Vec<String> = (0..5000).map(|n| format!("列{n}")).collect();
     let deep = "[".repeat(100) + &"]".repeat(100);
     let values = [
-        Json::String("长".repeat(100_000)),
-        Json::String(base64.clone()),
+        Json::from("长".repeat(100_000)),
+        Json::from(base64.clone()),
         json(&format!(r#"{{"image":"{base64}","url":"data:image/png;base64,{base64}"}}"#)),
         Json::from(wide.clone()),
         Json::Object(wide.iter().map(|name| (name.clone().into(), Json::Null)).collect()),
@@ -288,7 +288,7 @@ async fn a_large_result_costs_a_bounded_preview() {
     let text = words(&parts);
     assert!(text.len() <= PREVIEW_MAX, "{text}");
     // The handle refers to the complete value.
-    let mut arguments = Json::String(handle_in(&text));
+    let mut arguments = Json::from(handle_in(&text));
     resolve(&mut arguments, &any(), &mine, &store).await.unwrap();
     assert_eq!(arguments, value);
 }
@@ -301,7 +301,7 @@ async fn many_small_pieces_are_bounded_together() {
     let text = words(&budget(pieces, 4096, &mine, Some(&store)).await);
     assert!(text.len() <= 4096 + 2 * PREVIEW_MAX, "{}", text.len());
     assert!(text.starts_with("piece 0\npiece 1\n"));
-    let mut rest = Json::String(handle_in(&text));
+    let mut rest = Json::from(handle_in(&text));
     resolve(&mut rest, &any(), &mine, &store).await.unwrap();
     assert_eq!(rest.as_array().unwrap().last(), Some(&Json::from("piece 9999")));
     // The same holds for ten thousand blobs, each with a handle.
@@ -335,7 +335,7 @@ async fn data_for_tools_alone_is_never_shown() {
     let store = MemoryHandles::default();
     let text = words(&budget(data(), 16_384, &mine, Some(&store)).await);
     assert!(text.starts_with("2 rows of people\n") && !text.contains("张三"), "{text}");
-    let mut value = Json::String(handle_in(&text));
+    let mut value = Json::from(handle_in(&text));
     resolve(&mut value, &any(), &mine, &store).await.unwrap();
     assert_eq!(value, table());
     let text = words(&budget(data(), 16_384, &mine, None).await);

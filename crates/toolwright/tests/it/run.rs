@@ -26,7 +26,7 @@ pub fn agent(script: &ScriptedModel, toolbox: Toolbox) -> Agent {
 /// The text of an outcome for the model.
 pub fn said(outcome: &Outcome) -> String {
     let parts = outcome.content.iter().map(|part| match &part.body {
-        Body::Text(text) => text.clone(),
+        Body::Text(text) => text.to_string(),
         Body::Json(value) => value.compact(),
         other => format!("{other:?}"),
     });

@@ -81,7 +81,7 @@ pub fn done(called: CallStatus) -> CallResult {
 /// The text of an outcome for the model, one part per line.
 pub fn text(done: &CallResult) -> String {
     let parts = done.outcome.content.iter().map(|part| match &part.body {
-        toolwright::Body::Text(text) => text.clone(),
+        toolwright::Body::Text(text) => text.to_string(),
         toolwright::Body::Json(value) => value.compact(),
         other => format!("{other:?}"),
     });

@@ -32,7 +32,7 @@ pub(super) fn held(text: &str) -> Option<Json> {
             return None;
         }
         match Json::parse(text.trim()).ok()? {
-            Json::String(inner) => text = inner,
+            Json::String(inner) => text = inner.into_string(),
             held => return (!repeats(&held)).then_some(held),
         }
     }

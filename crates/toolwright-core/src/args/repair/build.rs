@@ -39,7 +39,7 @@ pub(super) fn readings(text: &str, events: &[Event]) -> Vec<Reading> {
 /// Returns the beginning of a text, for reports.
 pub(super) fn shown(text: &str) -> Json {
     match text.char_indices().nth(MAX_SHOWN_BYTES) {
-        Some((end, _)) => Json::String(format!("{}…", &text[..end])),
+        Some((end, _)) => Json::from(format!("{}…", &text[..end])),
         None => Json::from(text),
     }
 }
@@ -90,7 +90,7 @@ impl Builder<'_> {
                 self.report_waiting(None);
             }
             Event::Text(quote, start, end) => {
-                let value = Json::String(self.string(quote, start, end)?);
+                let value = Json::from(self.string(quote, start, end)?);
                 self.report_waiting(Some(&value));
                 self.add(value)?;
             }

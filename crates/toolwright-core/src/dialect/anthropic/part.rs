@@ -59,7 +59,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let kind = fields.need_string("type")?;
     let mut signature = None;
     let body = match kind.as_str() {
-        "text" => Body::Text(fields.need_string("text")?),
+        "text" => Body::Text(fields.need_text("text")?),
         "image" => Body::Media(decode_media(&mut fields, MediaKind::Image)?),
         "document" => Body::Media(decode_media(&mut fields, MediaKind::Document)?),
         "thinking" => {

@@ -91,7 +91,7 @@ fn read_body(fault: &mut Fault, body: Json) {
         if fields.tag(key).is_some()
             && let Some(Json::String(message)) = fields.take(key)
         {
-            fault.message = message;
+            fault.message = message.into_string();
             break;
         }
     }

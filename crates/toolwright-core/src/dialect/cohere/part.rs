@@ -51,7 +51,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let origin = fields.origin();
     let mut note = false;
     let body = match fields.string("type")?.as_deref() {
-        Some("text") => Body::Text(fields.need_string("text")?),
+        Some("text") => Body::Text(fields.need_text("text")?),
         Some("thinking") => Body::Reasoning(Reasoning::text(fields.need_string("thinking")?)),
         Some("image_url") => {
             let at = path.key("image_url");
@@ -171,7 +171,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
         Body::Text(text) if part.extra.get(DIALECT, DOCUMENT).is_some() => {
             document(text.as_str().into())
         }
-        Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.as_str()},
+        Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.clone()},
         Body::Json(data @ Json::Object(_)) => document(data.clone()),
         Body::Json(value) => object! {"type": "text", "text": value.compact()},
         Body::Media(media) => encode_media(media)?,

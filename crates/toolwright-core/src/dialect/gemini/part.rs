@@ -108,7 +108,7 @@ fn kind(wire: &Json) -> Option<&'static str> {
 }
 
 fn decode_text(fields: &mut Fields<'_>) -> Result<Body, DecodeError> {
-    let text = fields.string("text")?.unwrap_or_default();
+    let text = fields.text("text")?.unwrap_or_default();
     Ok(match fields.boolean("thought")? {
         Some(true) => Body::Reasoning(Reasoning::text(text)),
         _ => Body::Text(text),
@@ -202,7 +202,7 @@ fn decode_media(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
 /// Encodes a part; `None` for parts that [`fit`](crate::fit) removes.
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let mut object = match &part.body {
-        Body::Text(text) | Body::Refusal(text) => object! {"text": text.as_str()},
+        Body::Text(text) | Body::Refusal(text) => object! {"text": text.clone()},
         Body::Json(value) => object! {"text": value.compact()},
         Body::Media(media) => {
             let padded = part.extra.get(DIALECT, base64::URL_SAFE).and_then(Json::as_bool);
@@ -248,7 +248,7 @@ fn encode_result(outcome: &Outcome) -> Json {
     let mut values = Vec::new();
     for part in &outcome.content {
         match &part.body {
-            Body::Text(text) | Body::Refusal(text) => values.push(text.as_str().into()),
+            Body::Text(text) | Body::Refusal(text) => values.push(text.clone().into()),
             Body::Json(whole @ Json::Object(_)) if part.extra.get(DIALECT, WHOLE).is_some() => {
                 return whole.clone();
             }
@@ -287,7 +287,7 @@ fn encode_media(media: &Media, url_safe: Option<bool>) -> Option<Object> {
             let own = object! {"mimeType": mime.unwrap_or(fallback), "data": data};
             return Some(object! {"inlineData": own});
         }
-        MediaSource::Text(text) => return Some(object! {"text": text.as_str()}),
+        MediaSource::Text(text) => return Some(object! {"text": text.clone()}),
         MediaSource::Url(uri) | MediaSource::File(DIALECT, uri) => {
             object! {"fileUri": uri.as_str()}
         }

@@ -8,7 +8,7 @@ use crate::event::gather::Gatherer;
 use crate::event::sequence::Sequencer;
 use crate::event::{Delta, Event, Head, Start, Tail};
 use crate::frame::Frame;
-use crate::json::{Json, Object, Path};
+use crate::json::{Json, Object, Path, Text};
 use crate::model::extra::Extra;
 use crate::model::fault::FaultClass;
 use crate::model::part::{Body, Part, Reasoning, SectionKind, Signature};
@@ -131,7 +131,7 @@ impl Decoder {
     fn words(&mut self, part: Part, out: &mut Vec<Event>) {
         let (thought, text) = match part.body {
             Body::Reasoning(reasoning) => (true, reasoning.joined()),
-            Body::Text(text) => (false, text),
+            Body::Text(text) => (false, text.into_string()),
             _ => return,
         };
         if text.is_empty() && part.signature.is_none() && part.extra.is_empty() {
@@ -218,7 +218,7 @@ impl Encoder {
         let body = match head {
             Head::Whole(part) => return self.part(&part, frames),
             Head::Reasoning => Body::Reasoning(Reasoning::default()),
-            Head::Text | Head::Refusal | Head::Call { .. } => Body::Text(String::new()),
+            Head::Text | Head::Refusal | Head::Call { .. } => Body::Text(Text::default()),
         };
         self.words = Some((Part::new(body).with_extra(extra), 0));
     }
@@ -227,7 +227,7 @@ impl Encoder {
         let Some((words, last)) = &mut self.words else { return };
         let extra = std::mem::take(&mut words.extra);
         let body = match delta {
-            Delta::Text(text) | Delta::Arguments(text) => Body::Text(text),
+            Delta::Text(text) | Delta::Arguments(text) => Body::Text(text.into()),
             Delta::Reasoning { section, text, .. } => {
                 let parted = section != std::mem::replace(last, section);
                 let text = if parted { format!("\n\n{text}") } else { text };

@@ -60,7 +60,7 @@ pub(super) fn decode_body(body: Json, class: Option<FaultClass>) -> Result<Fault
         fields.take("object");
     }
     match fields.take("code") {
-        Some(Json::String(code)) => fault.code = Some(code),
+        Some(Json::String(code)) => fault.code = Some(code.into_string()),
         Some(code) => {
             fault.code = Some(code.to_string());
             fields.put_back("code", code);
@@ -75,7 +75,7 @@ pub(super) fn decode_body(body: Json, class: Option<FaultClass>) -> Result<Fault
 /// Returns the text of a message: its own, or those of the invalid fields.
 fn words(message: &Json) -> String {
     match message {
-        Json::String(text) => text.clone(),
+        Json::String(text) => text.as_str().to_owned(),
         Json::Array(items) => items.iter().map(words).collect::<Vec<_>>().join("; "),
         Json::Object(item) => {
             let inner = ["msg", "message", "detail"].iter().find_map(|key| item.get(key));
@@ -83,7 +83,7 @@ fn words(message: &Json) -> String {
             match item.get("loc").and_then(Json::as_array) {
                 Some(place) => {
                     let steps = place.iter().map(|step| match step {
-                        Json::String(step) => step.clone(),
+                        Json::String(step) => step.as_str().to_owned(),
                         step => step.to_string(),
                     });
                     format!("{}: {text}", steps.collect::<Vec<_>>().join("."))

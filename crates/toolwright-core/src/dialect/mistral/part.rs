@@ -86,7 +86,7 @@ pub(super) fn decode(chunk: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(chunk, path, DIALECT)?;
     let mut signature = None;
     let body = match fields.need_string("type")?.as_str() {
-        "text" => Body::Text(fields.need_string("text")?),
+        "text" => Body::Text(fields.need_text("text")?),
         "thinking" => {
             signature = fields
                 .string("signature")?
@@ -119,7 +119,9 @@ fn section(item: Json) -> Option<Section> {
     let Json::Object(mut item) = item else { return None };
     let plain = item.get("type").and_then(Json::as_str) == Some("text");
     match item.remove("text") {
-        Some(Json::String(text)) if plain => Some(Section { kind: SectionKind::Full, text }),
+        Some(Json::String(text)) if plain => {
+            Some(Section { kind: SectionKind::Full, text: text.into_string() })
+        }
         _ => None,
     }
 }
@@ -128,7 +130,7 @@ fn section(item: Json) -> Option<Section> {
 /// removes.
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let mut object = match &part.body {
-        Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.as_str()},
+        Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.clone()},
         Body::Json(value) => object! {"type": "text", "text": value.compact()},
         Body::Media(own) => media::encode(own, &part.extra)?,
         Body::Reasoning(reasoning) if reasoning.redacted => return None,
@@ -165,7 +167,7 @@ pub(super) fn decode_fragment(wire: Json, path: Path<'_>) -> Result<Fragment, De
     let mut function = Fields::new(fields.need("function")?, path.key("function"), DIALECT)?;
     let text = match function.take("arguments") {
         None => String::new(),
-        Some(Json::String(text)) => text,
+        Some(Json::String(text)) => text.into_string(),
         Some(arguments @ Json::Object(_)) => {
             fields.put_back(ARGUMENTS, "object");
             arguments.to_string()

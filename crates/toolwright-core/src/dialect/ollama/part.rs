@@ -55,7 +55,7 @@ fn decode_image(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let media = Media {
         kind: MediaKind::Image,
         mime: mime.map(|(_, mime)| (*mime).to_owned()),
-        source: MediaSource::Base64(data),
+        source: MediaSource::Base64(data.into_string()),
         name: None,
     };
     Ok(Part::new(Body::Media(media)).with_origin(Origin::at(&path)))
@@ -126,7 +126,7 @@ pub(super) fn encode_all(role: &'static str, parts: &[Part]) -> Object {
 /// Joins the texts, because there is only one field.
 fn words(parts: &[Part], gap: &str) -> String {
     let texts = parts.iter().filter_map(|part| match &part.body {
-        Body::Text(text) | Body::Refusal(text) => Some(text.clone()),
+        Body::Text(text) | Body::Refusal(text) => Some(text.as_str().to_owned()),
         Body::Json(value) => Some(value.compact()),
         _ => None,
     });

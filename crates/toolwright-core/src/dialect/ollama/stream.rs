@@ -72,7 +72,7 @@ impl Decoder {
     /// Continues a part, or begins one.
     fn part(&mut self, part: Part, out: &mut Vec<Event>) {
         let (kind, head, delta) = match part.body {
-            Body::Text(text) => (Kind::Text, Head::Text, Delta::Text(text)),
+            Body::Text(text) => (Kind::Text, Head::Text, Delta::Text(text.into_string())),
             Body::Reasoning(reasoning) => {
                 let (section, kind, text) = (0, SectionKind::Full, reasoning.joined());
                 (Kind::Reasoning, Head::Reasoning, Delta::Reasoning { section, kind, text })

@@ -34,7 +34,7 @@ pub(super) fn take_reasoning(
     let names = [quirks.reasoning, "reasoning_content", "reasoning"];
     let key = names.into_iter().find(|key| fields.tag(key).is_some())?;
     match fields.take(key) {
-        Some(Json::String(text)) => Some((key, text)),
+        Some(Json::String(text)) => Some((key, text.into_string())),
         _ => None,
     }
 }
@@ -71,7 +71,7 @@ pub(super) fn decode_turn(
         parts.push(part.with_origin(origin).with_extra(reasoning_extra(key, quirks)));
     }
     let mut said = Vec::new();
-    if let Some(text) = fields.string("refusal")?.filter(|text| !text.is_empty()) {
+    if let Some(text) = fields.text("refusal")?.filter(|text| !text.is_empty()) {
         let origin = Origin::at(&path.key("refusal"));
         said.push(Part::new(Body::Refusal(text)).with_origin(origin));
     }
@@ -110,7 +110,7 @@ pub(super) fn encode_turn(
                 object.insert(key, text);
             }
             Body::Reasoning(_) | Body::Outcome(_) => {}
-            Body::Refusal(text) if !noted(PLACE) => said.insert("refusal", text.as_str()),
+            Body::Refusal(text) if !noted(PLACE) => said.insert("refusal", text.clone()),
             Body::Call(call) if call.id.is_none() && noted(LEGACY) => {
                 said.insert("function_call", function(part, call, quirks));
             }
@@ -127,7 +127,7 @@ pub(super) fn encode_turn(
     object.insert(
         "content",
         match texts {
-            Some(text) if reader == Reader::Client && !content.is_empty() => Json::String(text),
+            Some(text) if reader == Reader::Client && !content.is_empty() => Json::from(text),
             _ => encode_content(content, nothing, quirks),
         },
     );

@@ -196,7 +196,7 @@ pub(super) fn encode(request: Request, quirks: &Quirks) -> WireRequest {
     }
     body.insert_some("parallel_tool_calls", request.parallel);
     let limit: Key = match note(KEY) {
-        Some(Json::String(key)) => key.into(),
+        Some(Json::String(key)) => key.into_string().into(),
         _ => quirks.max_tokens.into(),
     };
     body.insert_some(limit, request.sampling.max_tokens);

@@ -57,7 +57,7 @@ pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> 
     }
     let said = encode_stop(&stop);
     let own = [
-        ("status", status.map_or_else(|| "completed".into(), Json::String)),
+        ("status", status.map_or_else(|| "completed".into(), Json::from)),
         ("error", error.unwrap_or_default()),
         ("incomplete_details", details.unwrap_or_default()),
     ];

@@ -89,11 +89,11 @@ impl<'de> Visitor<'de> for Any {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Json, E> {
-        Ok(Json::String(text.to_owned()))
+        Ok(Json::from(text))
     }
 
     fn visit_string<E: de::Error>(self, text: String) -> Result<Json, E> {
-        Ok(Json::String(text))
+        Ok(Json::from(text))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Json, A::Error> {

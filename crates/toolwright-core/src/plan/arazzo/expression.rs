@@ -158,7 +158,7 @@ pub(super) fn normalize(template: &Template) -> Template {
 pub(super) fn encode(template: &Template, expression: &dyn Fn(&Reference) -> String) -> Json {
     match template {
         Template::Literal(value) => value.clone(),
-        Template::Reference(reference) => Json::String(expression(reference)),
+        Template::Reference(reference) => Json::from(expression(reference)),
         Template::Array(items) => {
             Json::Array(items.iter().map(|item| encode(item, expression)).collect())
         }

@@ -39,7 +39,7 @@ fn rewrite_all(schema: &Json, change: &dyn Fn(&str) -> Option<String>) -> Json {
                     Json::String(reference) if name == "$ref" => change(reference),
                     _ => None,
                 };
-                let value = changed.map_or_else(|| rewrite_all(value, change), Json::String);
+                let value = changed.map_or_else(|| rewrite_all(value, change), Json::from);
                 (crate::json::key(name), value)
             };
             Json::Object(members.iter().map(member).collect())

@@ -119,7 +119,7 @@ impl Parser {
     fn step(&mut self, id: &str, value: &Json, path: &Path<'_>) -> Option<Step> {
         let fields = self.object(value, path, &STEP_MEMBERS)?;
         let tool = match fields.get("tool") {
-            Some(Json::String(tool)) if !tool.is_empty() => tool.clone(),
+            Some(Json::String(tool)) if !tool.is_empty() => tool.as_str().to_owned(),
             _ => {
                 self.fail(&path.key("tool"), "'tool' is the name of a tool");
                 String::new()

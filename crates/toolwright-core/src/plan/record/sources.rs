@@ -197,7 +197,7 @@ pub(super) fn is_trivial(value: &Json, prompt: &str, budget: &mut SearchBudget) 
 fn is_same(one: &Json, other: &Json) -> bool {
     match (one, other) {
         (Json::Number(number), Json::String(text)) | (Json::String(text), Json::Number(number)) => {
-            number.as_str() == text
+            number.as_str() == text.as_str()
         }
         _ => one.equals(other),
     }

@@ -191,7 +191,7 @@ fn plain_call(item: &Json, named: &NamedServers) -> Vec<Json> {
 
 fn error_text(item: &Json) -> String {
     match item.get("error") {
-        Some(Json::String(text)) => text.clone(),
+        Some(Json::String(text)) => text.as_str().to_owned(),
         Some(Json::Object(error)) => text_of(error),
         _ => String::new(),
     }

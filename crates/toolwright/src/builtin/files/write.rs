@@ -61,7 +61,7 @@ pub fn write_file(root: Root) -> Handler {
 
 fn write(root: &Root, path: &str, content: Json, mode: Mode) -> Result<String, ToolError> {
     let content = match content {
-        Json::String(text) => text,
+        Json::String(text) => text.into_string(),
         other => other.compact(),
     };
     if content.len() > WRITE_MAX {

@@ -31,7 +31,7 @@ fn convert_table(table: DeTable<'_>, at: &str) -> Result<Json, ManifestFault> {
 fn convert(value: Spanned<DeValue<'_>>, at: &str) -> Result<Json, ManifestFault> {
     let fault = |what: &str| ManifestFault::new(at, format!("{what} has no form in JSON"));
     match value.into_inner() {
-        DeValue::String(text) => Ok(Json::String(text.into_owned())),
+        DeValue::String(text) => Ok(Json::from(text.into_owned())),
         DeValue::Boolean(flag) => Ok(Json::Bool(flag)),
         DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix())
             .map(Json::from)

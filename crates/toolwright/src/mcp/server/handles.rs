@@ -56,7 +56,7 @@ fn content(uri: &str, value: &StoredValue, pointer: &str) -> Result<Object, Hand
         StoredValue::Bytes(_) => Err(HandleError::NotJson),
         StoredValue::Json(value) => {
             let text = match value.pointer(pointer).ok_or(HandleError::NoSuchPiece)? {
-                Json::String(text) => text.clone(),
+                Json::String(text) => text.as_str().to_owned(),
                 value => value.compact(),
             };
             Ok(object! {"uri": uri, "mimeType": mime, "text": text})
@@ -140,7 +140,7 @@ fn move_references(schema: &mut Json) {
                         if let Some(path) = target.strip_prefix('#')
                             && (path.is_empty() || path.starts_with('/'))
                         {
-                            *target = format!("#/anyOf/0{path}");
+                            *target = format!("#/anyOf/0{path}").into();
                         }
                     }
                     ("const" | "enum" | "default" | "examples", _) => {}

@@ -17,7 +17,7 @@ impl Source<'_> {
         tool: &Tool,
     ) -> Option<Json> {
         if let Some(value) = self.assigned(slot, own) {
-            return Some(Json::String(value));
+            return Some(Json::from(value));
         }
         let of = |wanted: Kind| move |piece: &Piece<'_>| piece.kind == wanted;
         let quoted = of(Kind::Quoted);
@@ -30,12 +30,12 @@ impl Source<'_> {
             Role::Email => self.take(own, of(Kind::Email)),
             Role::Date => return self.date(own, format),
             Role::From | Role::To | Role::Place => {
-                return self.place(slot, own).map(Json::String);
+                return self.place(slot, own).map(Json::from);
             }
             Role::Query | Role::Message => match self.take(own, quoted) {
                 Some(text) => Some(text),
                 None if slot.required && slot.role == Role::Query => {
-                    return self.rest(own, tool).map(Json::String);
+                    return self.rest(own, tool).map(Json::from);
                 }
                 None => None,
             },
@@ -77,7 +77,7 @@ impl Source<'_> {
     /// Takes a date as written. Relative dates stay as words, since the rules have no clock.
     fn date(&mut self, own: &[Piece<'_>], format: Option<&str>) -> Option<Json> {
         if let Some(text) = self.take(own, |piece| piece.kind == Kind::Date) {
-            return Some(Json::String(iso(text)));
+            return Some(Json::from(iso(text)));
         }
         let relative = |piece: &Piece<'_>| {
             let word = piece.text.to_lowercase();

@@ -409,7 +409,7 @@ async fn restore_slots(scope: &CallScope, tools: &[StepTool], replay: &Replay) {
 async fn fill_slot(scope: &CallScope, tool: &StepTool, output: &Json) {
     if let (Some(slot), Some(store)) = (tool.slot(), scope.toolbox.handles()) {
         let content = match output {
-            Json::String(text) => Content::Text(text.clone()),
+            Json::String(text) => Content::Text(text.as_str().to_owned()),
             output => Content::Json(output.clone()),
         };
         // The call that reads the slot says if it is empty.

@@ -24,7 +24,7 @@ use super::open_schema;
 fn last_outcome(request: &Request) -> String {
     let last = request.messages.iter().flat_map(Message::outcomes).last().unwrap();
     let texts = last.content.iter().map(|part| match &part.body {
-        Body::Text(text) => text.clone(),
+        Body::Text(text) => text.to_string(),
         Body::Json(value) => value.compact(),
         other => panic!("{other:?}"),
     });

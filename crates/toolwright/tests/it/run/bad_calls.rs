@@ -179,7 +179,7 @@ async fn all_arguments_in_the_conversation_are_objects() {
 async fn a_pause_continues_and_a_refusal_ends_the_run() {
     let script = ScriptedModel::new()
         .then_cut(vec![Part::text("thinking… ")], StopReason::Pause)
-        .then(Response::new(vec![Part::new(Body::Refusal("I will not".to_owned()))]));
+        .then(Response::new(vec![Part::new(Body::Refusal("I will not".into()))]));
     let finished = agent(&script, toolbox([])).run("go").finish().await.unwrap();
     assert_eq!((finished.stop, finished.turns), (StopReason::Refusal, 2));
     assert_eq!(finished.response.refusal(), Some("I will not"));

@@ -83,8 +83,8 @@ fn reasoning() -> impl Strategy<Value = Reasoning> {
 
 fn plain() -> impl Strategy<Value = Body> {
     prop_oneof![
-        text().prop_map(Body::Text),
-        text().prop_map(Body::Refusal),
+        text().prop_map(|text| Body::Text(text.into())),
+        text().prop_map(|text| Body::Refusal(text.into())),
         value().prop_map(Body::Json),
         media().prop_map(Body::Media),
         reasoning().prop_map(Body::Reasoning),

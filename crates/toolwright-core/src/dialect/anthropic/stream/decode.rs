@@ -121,7 +121,7 @@ impl Decoder {
             input: None,
         };
         let (head, first) = match part.body {
-            Body::Text(text) => (Head::Text, Some(Delta::Text(text))),
+            Body::Text(text) => (Head::Text, Some(Delta::Text(text.into_string()))),
             Body::Reasoning(reasoning) if !reasoning.redacted => {
                 let text = reasoning.joined();
                 (

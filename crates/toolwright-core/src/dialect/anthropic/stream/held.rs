@@ -25,7 +25,7 @@ impl Held {
         for (key, value) in delta.into_object() {
             match (key.as_ref(), block.get_mut(&key), value) {
                 ("partial_json", _, Json::String(text)) => self.input.push_str(&text),
-                (_, Some(Json::String(own)), Json::String(text)) => own.push_str(&text),
+                (_, Some(Json::String(own)), Json::String(text)) => own.to_mut().push_str(&text),
                 (_, _, Json::Null) => {}
                 // The only delta whose field has another name than that of the block.
                 ("citation", _, value) => match block.get_mut("citations") {
@@ -40,7 +40,7 @@ impl Held {
     /// Returns the block as in a complete reply.
     pub(super) fn finish(mut self) -> Json {
         if let (Some(block), false) = (self.block.as_object_mut(), self.input.trim().is_empty()) {
-            let input = Json::parse(&self.input).unwrap_or(Json::String(self.input));
+            let input = Json::parse(&self.input).unwrap_or(Json::from(self.input));
             block.insert("input", input);
         }
         self.block

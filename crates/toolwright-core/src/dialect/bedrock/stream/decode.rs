@@ -128,7 +128,7 @@ impl Decoder {
         match (kind.as_ref(), own) {
             ("text", Json::String(text)) => {
                 let index = self.grown(at, Kind::Text, Head::Text, out)?.index;
-                self.emit.delta(index, Delta::Text(text), out);
+                self.emit.delta(index, Delta::Text(text.into_string()), out);
             }
             ("citation", citation) => {
                 self.grown(at, Kind::Text, Head::Text, out)?.citations.push(citation);
@@ -164,16 +164,17 @@ impl Decoder {
         match (kind.as_ref(), own) {
             ("text", Json::String(text)) => {
                 let index = self.grown(at, Kind::Reasoning, Head::Reasoning, out)?.index;
+                let text = text.into_string();
                 let delta = Delta::Reasoning { section: 0, kind: SectionKind::Full, text };
                 self.emit.delta(index, delta, out);
             }
             ("signature", Json::String(value)) => {
                 let open = self.grown(at, Kind::Reasoning, Head::Reasoning, out)?;
-                open.tail.signature = part::sign(Some(value));
+                open.tail.signature = part::sign(Some(value.into_string()));
             }
             ("redactedContent", Json::String(blob)) => {
                 self.block_stop(at, out)?;
-                self.blocks.insert(at, Block::Held(Held::redacted(blob)));
+                self.blocks.insert(at, Block::Held(Held::redacted(blob.into_string())));
             }
             _ => return Ok(FrameStatus::Unknown),
         }

@@ -72,7 +72,7 @@ impl Held {
             Held::Call(mut own, text) => {
                 let input = match Arguments::from_text(text) {
                     Arguments::Json(json) => json.to_json(),
-                    Arguments::Malformed(text) | Arguments::Free(text) => Json::String(text),
+                    Arguments::Malformed(text) | Arguments::Free(text) => Json::from(text),
                 };
                 own.insert("input", input);
                 wire::union("toolUse", own)

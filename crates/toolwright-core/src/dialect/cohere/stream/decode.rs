@@ -100,7 +100,7 @@ impl Decoder {
         let key = (Kind::Content, at);
         let part = part::decode(message.need("content")?, message.path().key("content"))?;
         let (head, delta) = match part.body {
-            Body::Text(text) => (Head::Text, Delta::Text(text)),
+            Body::Text(text) => (Head::Text, Delta::Text(text.into_string())),
             Body::Reasoning(reasoning) => (Head::Reasoning, thought(reasoning.joined())),
             body => {
                 self.begin(key, out);
@@ -246,7 +246,7 @@ fn take_arguments(call: &mut Json, path: Path<'_>) -> Result<String, DecodeError
     let function = call.as_object_mut().and_then(|call| call.get_mut("function"));
     match function.and_then(Json::as_object_mut).and_then(|own| own.remove("arguments")) {
         None | Some(Json::Null) => Ok(String::new()),
-        Some(Json::String(text)) => Ok(text),
+        Some(Json::String(text)) => Ok(text.into_string()),
         Some(_) => {
             let path = path.key("function");
             Err(DecodeError::expected(DIALECT, &path.key("arguments"), "a string"))

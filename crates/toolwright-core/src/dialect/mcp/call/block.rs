@@ -26,7 +26,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     let mut fields = Fields::new(block, path, DIALECT)?;
     fields.take("type");
     let body = match kind {
-        "text" => Body::Text(fields.need_string("text")?),
+        "text" => Body::Text(fields.need_text("text")?),
         "resource" => decode_resource(&mut fields)?,
         kind => Body::Media(Media {
             kind: if kind == "image" { MediaKind::Image } else { MediaKind::Audio },
@@ -41,7 +41,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
 fn decode_resource(fields: &mut Fields<'_>) -> Result<Body, DecodeError> {
     let path = fields.path();
     let mut resource = Fields::new(fields.need("resource")?, path.key("resource"), DIALECT)?;
-    let body = if let Some(text) = resource.string("text")? {
+    let body = if let Some(text) = resource.text("text")? {
         Body::Text(text)
     } else {
         let mime = resource.string("mimeType")?;
@@ -66,8 +66,8 @@ fn kind_of(mime: &str) -> MediaKind {
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let embedded = part.extra.get(DIALECT, "resource").is_some();
     let mut object = match &part.body {
-        Body::Text(text) if embedded => embed(object! {"text": text.as_str()}),
-        Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.as_str()},
+        Body::Text(text) if embedded => embed(object! {"text": text.clone()}),
+        Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.clone()},
         Body::Json(value) => object! {"type": "text", "text": value.compact()},
         Body::Media(media) => encode_media(media, embedded)?,
         Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),

@@ -30,7 +30,7 @@ pub(super) fn decode(kind: &str, fields: &mut Fields<'_>) -> Result<Media, Decod
 fn decode_image(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     let path = fields.path();
     let url = match fields.need("image_url")? {
-        Json::String(url) => url,
+        Json::String(url) => url.into_string(),
         wire => {
             let mut image = Fields::new(wire, path.key("image_url"), DIALECT)?;
             let url = image.need_string("url")?;
@@ -47,7 +47,7 @@ fn decode_audio(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     let path = fields.path();
     let path = path.key("input_audio");
     let wire = match fields.need("input_audio")? {
-        Json::String(text) => return Ok(located(MediaKind::Audio, text)),
+        Json::String(text) => return Ok(located(MediaKind::Audio, text.into_string())),
         wire => wire,
     };
     let mut audio = Fields::new(wire, path, DIALECT)?;

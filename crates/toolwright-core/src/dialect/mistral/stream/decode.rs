@@ -89,7 +89,7 @@ impl Decoder {
         let mut delta = Fields::new(fields.need("delta")?, path, DIALECT)?;
         match delta.take("content") {
             None => {}
-            Some(Json::String(text)) => self.text(text, Extra::NONE, out),
+            Some(Json::String(text)) => self.text(text.into_string(), Extra::NONE, out),
             Some(Json::Array(chunks)) => {
                 for (at, chunk) in chunks.into_iter().enumerate() {
                     self.chunk(part::decode(chunk, path.key("content").index(at))?, out);
@@ -119,7 +119,7 @@ impl Decoder {
                 if !part.extra.is_empty() {
                     self.close_content(out);
                 }
-                self.text(text, part.extra, out);
+                self.text(text.into_string(), part.extra, out);
             }
             Body::Reasoning(reasoning) => {
                 let tail = Tail { signature: part.signature, cache: None, extra: part.extra };

@@ -73,10 +73,10 @@ fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part, DecodeErr
     fields.take("type");
     let cache = wire::take_cache(&mut fields);
     let body = match kind.as_str() {
-        "text" => Body::Text(fields.need_string("text")?),
+        "text" => Body::Text(fields.need_text("text")?),
         "refusal" => {
             fields.put_back(PLACE, "content");
-            Body::Refusal(fields.need_string("refusal")?)
+            Body::Refusal(fields.need_text("refusal")?)
         }
         "image_url" => {
             Body::Media(decode_link(&mut fields, "image_url", MediaKind::Image, quirks)?)
@@ -99,7 +99,7 @@ fn decode_link(
 ) -> Result<Media, DecodeError> {
     let path = fields.path();
     let url = match fields.need(key)? {
-        Json::String(url) => url,
+        Json::String(url) => url.into_string(),
         own => {
             let mut own = Fields::new(own, path.key(key), quirks.dialect)?;
             let url = own.need_string("url")?;

@@ -164,7 +164,7 @@ impl Fragment {
         let name = inner.string("name")?;
         let text = match inner.take(text) {
             None => String::new(),
-            Some(Json::String(text)) => text,
+            Some(Json::String(text)) => text.into_string(),
             Some(value) => value.compact(),
         };
         Ok(Fragment { key: None, id: None, name, text, free: false, extra: inner.into_extra() })

@@ -56,11 +56,11 @@ fn decode(wire: Json, path: Path<'_>, side: Side) -> Result<Part, DecodeError> {
         "input_image" => Body::Media(decode_image(&mut fields)?),
         "input_file" => Body::Media(decode_file(&mut fields)?),
         "input_audio" => Body::Media(decode_audio(&mut fields)?),
-        "refusal" => Body::Refusal(fields.need_string("refusal")?),
+        "refusal" => Body::Refusal(fields.need_text("refusal")?),
         _ => {
             take_empty(&mut fields, "annotations");
             take_empty(&mut fields, "logprobs");
-            Body::Text(fields.need_string("text")?)
+            Body::Text(fields.need_text("text")?)
         }
     };
     let mut part = Part { body, signature: None, cache, origin, extra: fields.into_extra() };

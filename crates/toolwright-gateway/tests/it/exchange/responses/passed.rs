@@ -185,7 +185,7 @@ fn an_upstream_without_state_gets_the_conversation_in_place_of_its_id() {
         let texts = |sent: &Json| -> Vec<String> {
             let items = items_at(sent, "/input");
             let text = |item: &Json| match at(item, "/content") {
-                Json::String(text) => text,
+                Json::String(text) => text.into_string(),
                 _ => text_at(item, "/content/0/text"),
             };
             items.iter().map(text).collect()

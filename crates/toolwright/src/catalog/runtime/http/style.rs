@@ -84,7 +84,7 @@ fn reserved(text: &str) -> String {
 pub(super) fn plain(value: &Json) -> String {
     match value {
         Json::Null => String::new(),
-        Json::String(text) => text.clone(),
+        Json::String(text) => text.as_str().to_owned(),
         value => value.compact(),
     }
 }
