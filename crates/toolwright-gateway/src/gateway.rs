@@ -9,6 +9,7 @@ use toolwright::handle::{self, HandleStore, MemoryHandles, SqliteHandles};
 use toolwright::mcp::server::Announcer;
 use toolwright::model::Model;
 use toolwright::store::{ExpiringStore, StoreError};
+use toolwright_core::json::SeenSchemas;
 
 use crate::config::{Catalog, Config, ConfigError, Env};
 use crate::key::Keys;
@@ -36,6 +37,8 @@ pub const HANDLE_FILE: &str = "handles.sqlite";
 /// The state of a gateway.
 pub struct Gateway {
     live: RwLock<Arc<Live>>,
+    /// Schemas of tools that need not be parsed again
+    pub seen_schemas: SeenSchemas,
     /// Opaque reasoning that clients cannot carry
     pub reasoning_cache: Arc<ReasoningCache>,
     /// Stores for runs of tools
@@ -96,6 +99,7 @@ impl Gateway {
         let plans = Arc::default();
         Ok(Gateway {
             live,
+            seen_schemas: SeenSchemas::default(),
             reasoning_cache,
             stores,
             responses,

@@ -285,15 +285,18 @@ impl Growing {
     /// Appends to a key or a string.
     fn append(&mut self, text: Text, words: &str) {
         let lone = self.half.take().map(|_| char::REPLACEMENT_CHARACTER);
-        let target = match text {
-            Text::Key => &mut self.token,
-            Text::Value => match self.place(self.open) {
-                Some(Json::String(text)) => text.to_mut(),
-                _ => return,
-            },
+        let append = |target: &mut String| {
+            target.extend(lone);
+            target.push_str(words);
         };
-        target.extend(lone);
-        target.push_str(words);
+        match text {
+            Text::Key => append(&mut self.token),
+            Text::Value => {
+                if let Some(Json::String(text)) = self.place(self.open) {
+                    text.edit(append);
+                }
+            }
+        }
     }
 
     fn end_or_escape(&mut self, text: Text, letter: char) {

@@ -259,9 +259,7 @@ pub(super) fn join_texts(parts: &mut Vec<Part>, separator: &str) -> Vec<Origin> 
         let is_near = first.pointer() == outermost.pointer();
         origins.push(if is_near { part.origin.clone() } else { outermost });
         if let Some(Part { body: Body::Text(own), .. }) = joined.and_then(|at| parts.get_mut(at)) {
-            let own = own.to_mut();
-            own.push_str(separator);
-            own.push_str(text);
+            own.edit(|own| own.extend([separator, text]));
         } else {
             joined = Some(parts.len());
             parts.push(part);

@@ -207,7 +207,7 @@ fn flag(work: &mut Work<'_>, outcome: &mut Outcome, origin: &Origin) {
             let first = outcome.content.iter_mut().find(|part| part.as_text().is_some());
             match first.map(|part| (&mut part.body, &part.origin)) {
                 Some((Body::Text(text), origin)) if !says_error(text) => {
-                    text.to_mut().insert_str(0, ERROR);
+                    text.edit(|text| text.insert_str(0, ERROR));
                     let why = "it must be known as a failure";
                     let site = Site::of(origin);
                     work.lose(Severity::Note, site, "begins with 'ERROR: '", why);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use super::raw::Raw;
 use super::{Json, write};
@@ -24,8 +25,8 @@ pub struct Object(Members);
 enum Members {
     /// The members
     List(Vec<Pair>),
-    /// The text, and the members once they are parsed
-    Text(Box<Raw>),
+    /// The text, and the members once they are parsed; copies share it until one is changed
+    Text(Arc<Raw>),
 }
 
 impl Object {
@@ -40,8 +41,8 @@ impl Object {
     }
 
     /// Creates an object whose members are parsed from its text on first access.
-    pub(super) fn from_raw(raw: Raw) -> Object {
-        Object(Members::Text(Box::new(raw)))
+    pub(super) fn from_raw(raw: impl Into<Arc<Raw>>) -> Object {
+        Object(Members::Text(raw.into()))
     }
 
     /// Returns the compact text, if the object was not changed since it was parsed.
@@ -69,7 +70,7 @@ impl Object {
     fn list_mut(&mut self) -> &mut Vec<Pair> {
         match &mut self.0 {
             Members::List(list) => list,
-            Members::Text(raw) => raw.members_mut(),
+            Members::Text(raw) => Arc::make_mut(raw).members_mut(),
         }
     }
 

@@ -4,9 +4,11 @@ mod skip;
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::object::Object;
 use super::raw::{MIN_RAW, Raw};
+use super::seen::SeenSchemas;
 use super::string::{MIN_ESCAPED, Text};
 use super::tree::{Characters, Tree};
 use super::{Json, scan};
@@ -98,9 +100,12 @@ pub(super) fn string(text: &str) -> Option<Cow<'_, str>> {
 /// Parses a document that is an object; `each` parses the value of every key.
 pub(super) fn members<'t>(
     text: &'t str,
+    seen: Option<&'t SeenSchemas>,
     each: impl FnMut(&mut Reader<'t>, Cow<'t, str>, usize) -> Result<(), JsonError>,
 ) -> Result<(), JsonError> {
-    Reader::new(text).document(|reader| {
+    let mut reader = Reader::new(text);
+    reader.seen = seen;
+    reader.document(|reader| {
         if reader.peek() != Some(b'{') {
             return Err(reader.error("expected an object"));
         }
@@ -117,6 +122,8 @@ pub(super) struct Reader<'t> {
     compact: bool,
     /// Whether schemas and arguments may be kept as text
     pub(super) keeps_text: bool,
+    /// Schemas that need not be parsed again
+    pub(super) seen: Option<&'t SeenSchemas>,
     max_depth: usize,
 }
 
@@ -128,6 +135,7 @@ impl<'t> Reader<'t> {
             at: 0,
             compact: true,
             keeps_text: true,
+            seen: None,
             max_depth: MAX_DEPTH,
         }
     }
@@ -266,7 +274,12 @@ impl<'t> Reader<'t> {
     /// Parses the members of an object, and keeps it and its direct child objects as text if they
     /// are compact.
     pub(super) fn raw_and_members(&mut self, depth: usize) -> Result<Json, JsonError> {
-        let (start, compact) = (self.at, std::mem::replace(&mut self.compact, true));
+        let start = self.at;
+        if let Some(schema) = self.seen.and_then(|seen| seen.find(self.text, start, depth)) {
+            self.at += schema.text().map_or(0, str::len);
+            return Ok(Json::Object(Object::from_raw(schema)));
+        }
+        let compact = std::mem::replace(&mut self.compact, true);
         let mut object = Object::new();
         self.members(depth, |reader, key: Cow<'t, str>, depth| {
             let value = match reader.peek() {
@@ -278,7 +291,11 @@ impl<'t> Reader<'t> {
         })?;
         let text = &self.text[start..self.at];
         if self.compact && text.len() >= MIN_RAW {
-            object = Object::from_raw(Raw::new(text).with_members(object));
+            let schema = Arc::new(Raw::new(text).with_members(object));
+            if let Some(seen) = self.seen {
+                seen.keep(self.text, start, depth, &schema);
+            }
+            object = Object::from_raw(schema);
         }
         self.compact &= compact;
         Ok(Json::Object(object))
@@ -400,7 +417,10 @@ impl<'t> Reader<'t> {
     }
 
     /// Parses the remainder of a string from its first escape.
-    fn string_with_escapes<S: Characters<'t>>(&mut self, plain: Range<usize>) -> Result<S, JsonError> {
+    fn string_with_escapes<S: Characters<'t>>(
+        &mut self,
+        plain: Range<usize>,
+    ) -> Result<S, JsonError> {
         let mut text = S::begin(self.text, plain, || self.rest_of_string());
         loop {
             match self.peek() {

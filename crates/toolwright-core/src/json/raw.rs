@@ -17,7 +17,7 @@ pub(super) const ARGUMENT_KEYS: [&str; 3] = ["input", "args", "arguments"];
 
 /// An object that was parsed from compact text. Its members are parsed on first access, which
 /// cannot fail, because the parser has validated the text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Raw {
     text: Box<str>,
     read: OnceLock<Vec<Pair>>,
@@ -63,14 +63,6 @@ fn read(text: &str) -> Vec<Pair> {
     match parse::raw_members(text) {
         Ok(Json::Object(object)) => object.into_iter().collect(),
         _ => Vec::new(),
-    }
-}
-
-/// Does not copy the parsed members: most copies are only written.
-impl Clone for Raw {
-    fn clone(&self) -> Raw {
-        let (text, changed) = (self.text.clone(), self.changed.clone());
-        Raw { text, read: OnceLock::new(), changed }
     }
 }
 

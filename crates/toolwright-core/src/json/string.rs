@@ -102,15 +102,11 @@ impl Text {
         }
     }
 
-    /// Returns the string for modification.
-    pub fn to_mut(&mut self) -> &mut String {
-        if let Form::Escaped(_) = self.0 {
-            self.0 = Form::Plain(std::mem::take(self).into_string());
-        }
-        match &mut self.0 {
-            Form::Plain(text) => text,
-            Form::Escaped(_) => unreachable!("it is plain by now"),
-        }
+    /// Changes the string.
+    pub fn edit(&mut self, change: impl FnOnce(&mut String)) {
+        let mut text = std::mem::take(self).into_string();
+        change(&mut text);
+        *self = text.into();
     }
 }
 

@@ -43,7 +43,8 @@ pub fn weigh_at_most(bytes: &[u8]) -> usize {
 }
 
 impl Json {
-    /// Returns the number of bytes that it takes, as [`weigh`] counts them for its text.
+    /// Returns the number of bytes that it takes, as [`weigh`] counts them for its text; a string that is kept with
+    /// its escapes counts with them.
     pub fn weight(&self) -> usize {
         size_of::<Json>() + below(self)
     }
@@ -68,7 +69,7 @@ fn below(value: &Json) -> usize {
     match value {
         Json::Null | Json::Bool(_) => 0,
         Json::Number(number) => Weight::number(number.as_str()).0,
-        Json::String(text) => Length(text.len()).weight(),
+        Json::String(text) => Length(text.json().map_or_else(|| text.len(), str::len)).weight(),
         Json::Array(values) => {
             let mut items = List::default();
             for value in values {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::change::Changes;
 use crate::json::pointer::escape;
-use crate::json::{Json, Object};
+use crate::json::{Json, Object, Text};
 use crate::loss::Severity;
 
 /// The kind of a keyword's value.
@@ -196,13 +196,13 @@ pub(super) fn integers(schema: &mut Json, changes: &mut Changes) {
     visit_mut(schema, "", &mut |object, at| {
         let Some(kind) = object.get_mut("type") else { return };
         let found = match kind {
-            Json::String(name) => to_number(name.to_mut()),
+            Json::String(name) => to_number(name),
             Json::Array(names) => {
                 let mut found = false;
                 let mut numbers = 0;
                 names.retain_mut(|name| {
                     let Json::String(name) = name else { return true };
-                    found |= to_number(name.to_mut());
+                    found |= to_number(name);
                     numbers += usize::from(name.eq_ignore_ascii_case("number"));
                     !found || numbers < 2 || !name.eq_ignore_ascii_case("number")
                 });
@@ -221,12 +221,12 @@ pub(super) fn integers(schema: &mut Json, changes: &mut Changes) {
     });
 }
 
-fn to_number(name: &mut String) -> bool {
+fn to_number(name: &mut Text) -> bool {
     let replacement = match name.as_str() {
         "integer" => "number",
         "INTEGER" => "NUMBER",
         _ => return false,
     };
-    replacement.clone_into(name);
+    *name = replacement.into();
     true
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use toolwright::upstream::ClientCredential;
 use toolwright_core::dialect::{Dialect, WireRequest};
-use toolwright_core::json::{Member, peek, peek_and_parse};
+use toolwright_core::json::{Member, SeenSchemas, peek, peek_and_parse};
 use toolwright_core::{Fault, FaultClass, Json, Request};
 
 use super::conversation::ConversationId;
@@ -54,12 +54,12 @@ pub struct InboundRequest {
 }
 
 /// How the body of a request is read at first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
+#[derive(Debug, Clone, Copy)]
+pub enum Reading<'s> {
     /// Validated, to find the members that routing needs
     Members,
-    /// Parsed in the same pass
-    Whole,
+    /// Parsed in the same pass, except for schemas that were seen before
+    Whole(&'s SeenSchemas),
 }
 
 impl InboundRequest {
@@ -71,13 +71,12 @@ impl InboundRequest {
         headers: HeaderMap,
         body: Bytes,
         authenticated: AuthenticatedClient,
-        reading: Reading,
+        reading: Reading<'_>,
     ) -> Result<InboundRequest, Fault> {
         let looked = match reading {
             Reading::Members => peek(&body, &MEMBERS).map(|members| (members, None)),
-            Reading::Whole => {
-                peek_and_parse(&body, &MEMBERS).map(|(members, parsed)| (members, Some(parsed)))
-            }
+            Reading::Whole(seen) => peek_and_parse(&body, &MEMBERS, seen)
+                .map(|(members, parsed)| (members, Some(parsed))),
         };
         let (members, parsed) = looked.map_err(|error| {
             invalid(format!("The body is not a JSON object: {error}. Send a complete one."))

@@ -10,7 +10,7 @@ use toolwright_core::dialect::{
     ChatCodec, ConversationDigest, Dialect, ReplyContext, Target, is_same,
 };
 use toolwright_core::fit::Aliases;
-use toolwright_core::json::guess_string;
+use toolwright_core::json::{SeenSchemas, guess_string};
 use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
 use toolwright_core::{Fault, FaultClass, Request};
 
@@ -99,7 +99,13 @@ impl Translation {
 
 /// Chooses how to read a body: as a whole, if it will probably be translated and the memory budget
 /// allows it. The model is guessed from the first bytes; a wrong guess costs only time.
-pub fn reading(endpoint: &Endpoint, body: &[u8], routes: &Routes, share: &mut Share) -> Reading {
+pub fn reading<'s>(
+    endpoint: &Endpoint,
+    body: &[u8],
+    routes: &Routes,
+    seen: &'s SeenSchemas,
+    share: &mut Share,
+) -> Reading<'s> {
     let said = endpoint.target.as_ref().map(|said| said.model.as_str());
     let model = said.or_else(|| guess_string(body, "model"));
     let candidates = model.and_then(|model| routes.find(model).ok()).unwrap_or_default();
@@ -108,7 +114,7 @@ pub fn reading(endpoint: &Endpoint, body: &[u8], routes: &Routes, share: &mut Sh
         Backend::Remote(remote) => !has_same_dialect(endpoint, remote, first),
     });
     if translates && (body.len() <= UNWEIGHED_BYTES || share.try_resize(weight_at_most(body))) {
-        Reading::Whole
+        Reading::Whole(seen)
     } else {
         Reading::Members
     }

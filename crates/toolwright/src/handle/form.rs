@@ -47,7 +47,9 @@ pub(super) fn convert(piece: Piece<'_>, form: ValueForm) -> Result<Json, HandleE
         (ValueForm::Text, Piece::Bytes(blob)) => {
             Json::from(std::str::from_utf8(&blob.bytes).map_err(|_| HandleError::NotText)?)
         }
-        (ValueForm::Base64, Piece::Json(Json::String(text))) => STANDARD.encode(text.as_str()).into(),
+        (ValueForm::Base64, Piece::Json(Json::String(text))) => {
+            STANDARD.encode(text.as_str()).into()
+        }
         (ValueForm::Base64, Piece::Json(value)) => STANDARD.encode(value.compact()).into(),
         (ValueForm::Base64, Piece::Bytes(blob)) => STANDARD.encode(&blob.bytes).into(),
     })

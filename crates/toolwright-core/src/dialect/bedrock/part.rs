@@ -63,7 +63,9 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
         ("toolResult", own) if !is_server_result(&own) => decode_outcome(own, inner),
         ("reasoningContent", own) => match wire::member(own, inner)? {
             (kind, own) if kind == "reasoningText" => decode_reasoning(own, inner.key(&kind)),
-            (kind, Json::String(blob)) if kind == "redactedContent" => Ok(redacted(blob.into_string(), &inner)),
+            (kind, Json::String(blob)) if kind == "redactedContent" => {
+                Ok(redacted(blob.into_string(), &inner))
+            }
             _ => Ok(opaque(block, path)),
         },
         ("citationsContent", own) => {

@@ -30,7 +30,8 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
         }
         // A level replaces `true`.
         Some(Json::String(effort)) => {
-            request.thinking = Some(Thinking { effort: Some(effort.into_string()), ..Thinking::default() });
+            request.thinking =
+                Some(Thinking { effort: Some(effort.into_string()), ..Thinking::default() });
         }
         Some(_) => return Err(fields.expected("think", "true, false or a level")),
     }

@@ -2,7 +2,7 @@
 
 use std::slice::from_ref;
 
-use toolwright_core::{Json, object};
+use toolwright_core::object;
 
 use super::*;
 

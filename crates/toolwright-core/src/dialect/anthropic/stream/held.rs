@@ -25,7 +25,9 @@ impl Held {
         for (key, value) in delta.into_object() {
             match (key.as_ref(), block.get_mut(&key), value) {
                 ("partial_json", _, Json::String(text)) => self.input.push_str(&text),
-                (_, Some(Json::String(own)), Json::String(text)) => own.to_mut().push_str(&text),
+                (_, Some(Json::String(own)), Json::String(text)) => {
+                    own.edit(|own| own.push_str(&text));
+                }
                 (_, _, Json::Null) => {}
                 // The only delta whose field has another name than that of the block.
                 ("citation", _, value) => match block.get_mut("citations") {

@@ -118,7 +118,7 @@ impl Open {
         let Some(place) = place(&mut self.arguments, path) else { return };
         let grows = self.growing.as_deref() == Some(path);
         match (place, value) {
-            (Json::String(own), Json::String(text)) if grows => own.to_mut().push_str(&text),
+            (Json::String(own), Json::String(text)) if grows => own.edit(|own| own.push_str(&text)),
             (place, value) => *place = value,
         }
         let goes_on = member("willContinue") == Some(&Json::Bool(true));

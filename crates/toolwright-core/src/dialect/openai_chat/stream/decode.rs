@@ -256,7 +256,7 @@ fn groq_usage(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Usage>,
 fn grow(own: &mut Json, later: Json) {
     match (own, later) {
         (_, Json::Null) => {}
-        (Json::String(own), Json::String(later)) => own.to_mut().push_str(&later),
+        (Json::String(own), Json::String(later)) => own.edit(|own| own.push_str(&later)),
         (Json::Array(own), Json::Array(later)) => own.extend(later),
         (Json::Object(own), Json::Object(later)) => {
             for (key, value) in later {
