@@ -2,7 +2,6 @@
 //! schemas were parsed before: they are compared, and not parsed again.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::raw::Raw;
@@ -10,8 +9,8 @@ use super::weigh_at_most;
 
 /// Bytes before and after the start of a schema by which an earlier one is found. Those before it
 /// usually end the description of its tool.
-const BEFORE: usize = 32;
-const AFTER: usize = 64;
+const BEFORE: usize = 128;
+const AFTER: usize = 128;
 
 /// Memory of a generation, and of one schema in it, by the upper bound that [`weigh_at_most`] gives.
 const MAX_BYTES: usize = 16 << 20;
@@ -22,15 +21,14 @@ const MAX_SCHEMA_BYTES: usize = 1 << 20;
 /// as without it.
 #[derive(Debug, Default)]
 pub struct SeenSchemas {
-    hasher: RandomState,
     schemas: RwLock<Generations>,
 }
 
 /// When the new generation is full, it becomes the old one, and what was not used since is dropped.
 #[derive(Debug, Default)]
 struct Generations {
-    new: HashMap<u64, Seen>,
-    old: HashMap<u64, Seen>,
+    new: HashMap<u32, Seen>,
+    old: HashMap<u32, Seen>,
     /// Memory of the new generation
     bytes: usize,
 }
@@ -45,7 +43,7 @@ struct Seen {
 impl SeenSchemas {
     /// Returns the schema that begins at a position, if the text there is that of an earlier one.
     pub(super) fn find(&self, document: &str, at: usize, depth: usize) -> Option<Arc<Raw>> {
-        let key = self.key(document, at)?;
+        let key = key(document, at);
         let (seen, is_old) = {
             let schemas = self.schemas.read().unwrap_or_else(PoisonError::into_inner);
             match schemas.new.get(&key) {
@@ -66,12 +64,10 @@ impl SeenSchemas {
 
     /// Keeps a schema that was parsed from a position.
     pub(super) fn keep(&self, document: &str, at: usize, depth: usize, schema: &Arc<Raw>) {
-        if let Some(key) = self.key(document, at) {
-            self.add(key, Seen { schema: Arc::clone(schema), depth });
-        }
+        self.add(key(document, at), Seen { schema: Arc::clone(schema), depth });
     }
 
-    fn add(&self, key: u64, seen: Seen) {
+    fn add(&self, key: u32, seen: Seen) {
         let bytes = seen.schema.text().map_or(0, |text| weigh_at_most(text.as_bytes()));
         if bytes > MAX_SCHEMA_BYTES {
             return;
@@ -84,12 +80,12 @@ impl SeenSchemas {
         }
         schemas.new.insert(key, seen);
     }
+}
 
-    /// Returns the hash by which a schema is found; none for a short one at the end.
-    fn key(&self, document: &str, at: usize) -> Option<u64> {
-        let window = document.as_bytes().get(at.saturating_sub(BEFORE)..at + AFTER)?;
-        Some(self.hasher.hash_one(window))
-    }
+/// Returns a hash by which a schema is found; one of another schema only hides it.
+fn key(document: &str, at: usize) -> u32 {
+    let (start, end) = (at.saturating_sub(BEFORE), document.len().min(at + AFTER));
+    crc32fast::hash(&document.as_bytes()[start..end])
 }
 
 #[cfg(test)]
@@ -101,18 +97,19 @@ mod tests {
         let property = |at| format!(r#""p{at}":{{"type":"string","description":"{description}"}}"#);
         let properties: Vec<String> = (0..properties).map(property).collect();
         format!(
-            r#"{{"name":"t","parameters":{{"type":"object","properties":{{{}}},"required":["p0"]}}}}"#,
+            r#"{{"tools":[{{"name":"{}","parameters":{{"type":"object","properties":{{{}}},"required":["p0"]}}}}]}}"#,
+            &description[..description.len().min(8)],
             properties.join(",")
         )
     }
 
     fn parse(text: &str, seen: &SeenSchemas) -> Result<Json, String> {
-        let parsed = peek_and_parse(text.as_bytes(), &["name"], seen);
+        let parsed = peek_and_parse(text.as_bytes(), &["tools"], seen);
         parsed.map(|(_, parsed)| parsed).map_err(|error| error.to_string())
     }
 
     fn schema(parsed: &Json) -> &Object {
-        parsed.get("parameters").and_then(Json::as_object).unwrap()
+        parsed.pointer("/tools/0/parameters").and_then(Json::as_object).unwrap()
     }
 
     #[test]
@@ -136,7 +133,7 @@ mod tests {
         let text = tool("a", 3);
         let mut first = parse(&text, &seen).unwrap();
         for parsed in [&mut first, &mut parse(&text, &seen).unwrap()] {
-            let schema = parsed.as_object_mut().unwrap().get_mut("parameters").unwrap();
+            let schema = parsed.pointer_mut("/tools/0/parameters").unwrap();
             let schema = schema.as_object_mut().unwrap();
             schema.remove("required");
             schema.get_mut("properties").unwrap().as_object_mut().unwrap().remove("p0");
@@ -161,8 +158,8 @@ mod tests {
         }
         // A schema that is deep enough is refused within deeper objects.
         let deep = format!(r#"{{"a":{}1{}}}"#, "[".repeat(100), "]".repeat(100));
-        let text = format!(r#"{{"parameters":{deep}}}"#);
-        let nested = format!(r#"{{"b":{}{text}{}}}"#, "[".repeat(40), "]".repeat(40));
+        let text = format!(r#"{{"tools":[{{"parameters":{deep}}}]}}"#);
+        let nested = format!(r#"{{"tools":{}{text}{}}}"#, "[".repeat(40), "]".repeat(40));
         parse(&text, &seen).unwrap();
         let expected = Json::parse(&nested).unwrap_err().to_string();
         assert_eq!(parse(&nested, &seen), Err(expected));

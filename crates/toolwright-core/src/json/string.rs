@@ -2,9 +2,7 @@
 //! the form in which the document has them: most translations write them as they are.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -79,18 +77,6 @@ impl Text {
         match &self.0 {
             Form::Plain(text) => text.is_empty(),
             Form::Escaped(_) => false,
-        }
-    }
-
-    /// Whether the string is empty or consists of white space.
-    pub fn is_blank(&self) -> bool {
-        match &self.0 {
-            Form::Plain(text) => text.trim().is_empty(),
-            // Most strings begin with a character that shows it.
-            Form::Escaped(own) => match own.json.as_bytes() {
-                [b'"', first, ..] if first.is_ascii_graphic() && *first != b'\\' => false,
-                _ => own.text().trim().is_empty(),
-            },
         }
     }
 
@@ -184,24 +170,6 @@ impl PartialEq<String> for Text {
     }
 }
 
-impl PartialOrd for Text {
-    fn partial_cmp(&self, other: &Text) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Text {
-    fn cmp(&self, other: &Text) -> Ordering {
-        self.as_str().cmp(other.as_str())
-    }
-}
-
-impl Hash for Text {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_str().hash(state);
-    }
-}
-
 impl fmt::Debug for Text {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.as_str(), formatter)
@@ -211,5 +179,65 @@ impl fmt::Debug for Text {
 impl fmt::Display for Text {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self.as_str(), formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Json;
+    use super::*;
+
+    const LINES: &str =
+        "fn main() {\n\tprintln!(\"a \\\\ b\");\n}\r\n\u{8}\u{c} and 世界, so that it is kept";
+
+    /// The same string, kept and not kept.
+    fn pair(text: &str) -> [Text; 2] {
+        ["content", "other"].map(|key| {
+            let document = format!(r#"{{"{key}":{}}}"#, Json::from(text));
+            match Json::parse(&document).unwrap().as_object_mut().unwrap().remove(key) {
+                Some(Json::String(own)) => own,
+                other => panic!("{other:?}"),
+            }
+        })
+    }
+
+    #[test]
+    fn a_kept_string_is_the_string_that_its_form_says() {
+        let [kept, plain] = pair(LINES);
+        assert_eq!((kept.json().is_some(), plain.json()), (true, None));
+        assert_eq!(kept.as_str(), LINES);
+        assert_eq!(kept, plain);
+        assert_eq!(kept.clone().into_string(), LINES);
+        assert_eq!(format!("{kept} {kept:?}"), format!("{plain} {plain:?}"));
+        assert_eq!(Json::from(kept.clone()).compact(), Json::from(plain).compact());
+        assert_ne!(kept, pair(&LINES.replace('\t', "  "))[0]);
+        assert!(!kept.is_empty() && kept.json().is_some(), "reading changes nothing");
+    }
+
+    #[test]
+    fn a_change_is_written() {
+        for mut text in pair(LINES) {
+            text.edit(|text| text.push('\n'));
+            assert_eq!(text, format!("{LINES}\n"));
+            assert_eq!(
+                Json::from(text),
+                Json::parse(&Json::from(format!("{LINES}\n")).compact()).unwrap()
+            );
+        }
+    }
+
+    #[test]
+    fn a_form_that_the_writer_would_write_otherwise_is_not_kept() {
+        let filler = "x".repeat(MIN_ESCAPED);
+        for other in ["\\/", "\\u00e9", "\\u000a", "\\u0001", "\\ud83d\\ude00"] {
+            let document = format!(r#"{{"content":"{filler}{other}"}}"#);
+            let parsed = Json::parse(&document).unwrap();
+            let Some(Json::String(text)) = parsed.get("content") else { panic!() };
+            assert_eq!(text.json(), None, "{other}");
+            assert_eq!(Json::parse(&parsed.compact()), Ok(parsed));
+        }
+        for wrong in ["\\x", "\\u12", "\n", "\\"] {
+            assert!(Json::parse(&format!(r#"{{"content":"{filler}{wrong}"}}"#)).is_err());
+        }
     }
 }
