@@ -66,7 +66,7 @@ pub fn vary(root: &mut Json, dice: &mut Dice) {
                 vary_members(&mut members, donor, dice);
                 *object = members.into_iter().collect();
             }
-            Json::String(text) => vary_text(text, dice),
+            Json::String(text) => text.edit(|text| vary_text(text, dice)),
             leaf_place => *leaf_place = leaf(dice),
         },
     }
