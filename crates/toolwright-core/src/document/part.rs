@@ -24,8 +24,8 @@ const MEDIA: [(&str, MediaKind); 4] = [
 /// Writes a part with its signature and extra fields.
 pub fn write_part(part: &Part) -> Object {
     let mut out = match &part.body {
-        Body::Text(text) => object! {"text": text.as_str()},
-        Body::Refusal(text) => object! {"refusal": text.as_str()},
+        Body::Text(text) => object! {"text": text.clone()},
+        Body::Refusal(text) => object! {"refusal": text.clone()},
         Body::Json(value) => object! {"json": value.clone()},
         Body::Media(media) => object! {"media": write_media(media)},
         Body::Reasoning(reasoning) => object! {"reasoning": write_reasoning(reasoning)},

@@ -244,7 +244,7 @@ pub(super) fn word(kind: MediaKind) -> &'static str {
 /// Joins several texts into the first; returns the origins of the joined ones. A text in another
 /// element than the first includes that element.
 pub(super) fn join_texts(parts: &mut Vec<Part>, separator: &str) -> Vec<Origin> {
-    if parts.iter().filter(|part| part.as_text().is_some()).count() < 2 {
+    if parts.iter().filter(|part| part.is_text()).count() < 2 {
         return Vec::new();
     }
     let mut origins = Vec::new();

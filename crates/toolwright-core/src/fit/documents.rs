@@ -31,7 +31,7 @@ pub(super) fn pass(work: &mut Work<'_>) {
                 }
             }
         }
-        if alone && message.parts.iter().all(|part| part.as_text().is_none()) {
+        if alone && !message.parts.iter().any(Part::is_text) {
             message.parts.push(Part::text(DEFAULT_TEXT));
             work.add("text", "words beside a document, which the target requires");
         }

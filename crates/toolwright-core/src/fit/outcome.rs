@@ -204,7 +204,7 @@ fn flag(work: &mut Work<'_>, outcome: &mut Outcome, origin: &Origin) {
                 "failure is said in the text",
                 "the target has no such flag",
             );
-            let first = outcome.content.iter_mut().find(|part| part.as_text().is_some());
+            let first = outcome.content.iter_mut().find(|part| part.is_text());
             match first.map(|part| (&mut part.body, &part.origin)) {
                 Some((Body::Text(text), origin)) if !says_error(text) => {
                     text.edit(|text| text.insert_str(0, ERROR));

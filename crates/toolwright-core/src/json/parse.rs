@@ -64,7 +64,7 @@ pub(super) fn document(text: &str) -> Result<Json, JsonError> {
     read(text)
 }
 
-/// Parses the members of an object that was kept as text, without keeping nested objects as text.
+/// Parses the members of an object that was kept as text, without keeping anything within as text.
 pub(super) fn raw_members(text: &str) -> Result<Json, JsonError> {
     let mut reader = Reader::new(text);
     reader.keeps_text = false;
@@ -100,12 +100,9 @@ pub(super) fn string(text: &str) -> Option<Cow<'_, str>> {
 /// Parses a document that is an object; `each` parses the value of every key.
 pub(super) fn members<'t>(
     text: &'t str,
-    seen: Option<&'t SeenSchemas>,
     each: impl FnMut(&mut Reader<'t>, Cow<'t, str>, usize) -> Result<(), JsonError>,
 ) -> Result<(), JsonError> {
-    let mut reader = Reader::new(text);
-    reader.seen = seen;
-    reader.document(|reader| {
+    Reader::new(text).document(|reader| {
         if reader.peek() != Some(b'{') {
             return Err(reader.error("expected an object"));
         }
@@ -120,7 +117,7 @@ pub(super) struct Reader<'t> {
     pub(super) at: usize,
     /// Whether the text so far is compact: no white space, no unnecessary escapes
     compact: bool,
-    /// Whether schemas and arguments may be kept as text
+    /// Whether schemas, arguments and contents may be kept in the form that they have
     pub(super) keeps_text: bool,
     /// Schemas that need not be parsed again
     pub(super) seen: Option<&'t SeenSchemas>,
@@ -399,14 +396,17 @@ impl<'t> Reader<'t> {
             (self.at, self.compact) = (self.at + 1, compact);
             return Ok(self.text[plain].into());
         }
-        self.string_with_escapes::<()>(plain)?;
-        let is_kept = self.compact && self.at - start >= MIN_ESCAPED;
-        self.compact &= compact;
-        if is_kept {
+        while self.compact && self.peek() == Some(b'\\') {
+            self.at += 1;
+            self.escape()?;
+            self.plain(self.at);
+        }
+        if self.compact && self.peek() == Some(b'"') && self.at - start > MIN_ESCAPED {
+            (self.at, self.compact) = (self.at + 1, compact);
             return Ok(Text::escaped(&self.text[start..self.at]));
         }
-        self.at = start;
-        self.string::<Cow<'t, str>>().map(|text| text.into_owned().into())
+        (self.at, self.compact) = (start, compact);
+        self.string::<Cow<'t, str>>().map(Text::from)
     }
 
     /// Skips bytes without special meaning, and returns their range.

@@ -27,7 +27,7 @@ pub fn peek<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
 ) -> Result<[Option<Member<'b>>; N], JsonError> {
-    look(bytes, keys, None, |reader, _, depth| reader.skip(depth))
+    look(bytes, keys, |reader, _, depth| reader.skip(depth))
 }
 
 /// Parses a document whose root is an object, and calls `each` for every member.
@@ -36,7 +36,7 @@ pub fn each_member<'b>(
     mut each: impl FnMut(&str, Member<'b>),
 ) -> Result<(), JsonError> {
     let document = parse::utf8(bytes)?;
-    parse::members(document, None, |reader, key, depth| {
+    parse::members(document, |reader, key, depth| {
         let start = reader.at;
         reader.skip(depth)?;
         each(&key, Member { document, span: start..reader.at, repeated: false });
@@ -44,14 +44,19 @@ pub fn each_member<'b>(
     })
 }
 
-/// Combines [`peek`] and [`Json::parse_bytes`] in one pass, which skips schemas of earlier documents.
+/// The members of requests with tools, whose schemas are often those of an earlier request.
+const TOOL_KEYS: [&str; 2] = ["tools", "toolConfig"];
+
+/// Combines [`peek`] and [`Json::parse_bytes`] in one pass, which does not parse schemas of tools that
+/// were seen before.
 pub fn peek_and_parse<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
     seen: &'b SeenSchemas,
 ) -> Result<([Option<Member<'b>>; N], Json), JsonError> {
     let mut root = Json::members();
-    let found = look(bytes, keys, Some(seen), |reader, key, depth| {
+    let found = look(bytes, keys, |reader, key, depth| {
+        reader.seen = TOOL_KEYS.contains(&key).then_some(seen);
         root.push(super::key(key), reader.value::<Json>(depth)?);
         Ok(())
     })?;
@@ -81,12 +86,11 @@ pub fn guess_string<'b>(bytes: &'b [u8], key: &str) -> Option<&'b str> {
 fn look<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
-    seen: Option<&'b SeenSchemas>,
     mut each: impl FnMut(&mut Reader<'b>, &str, usize) -> Result<(), JsonError>,
 ) -> Result<[Option<Member<'b>>; N], JsonError> {
     let document = parse::utf8(bytes)?;
     let mut found = [const { None }; N];
-    parse::members(document, seen, |reader, key, depth| {
+    parse::members(document, |reader, key, depth| {
         let start = reader.at;
         each(reader, &key, depth)?;
         for (own, place) in keys.iter().zip(&mut found) {

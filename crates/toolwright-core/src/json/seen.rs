@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::raw::Raw;
-use super::weigh_at_most;
+use super::weigh;
 
 /// Bytes before and after the start of a schema by which an earlier one is found. Those before it
 /// usually end the description of its tool.
 const BEFORE: usize = 128;
 const AFTER: usize = 128;
 
-/// Memory of a generation, and of one schema in it, by the upper bound that [`weigh_at_most`] gives.
-const MAX_BYTES: usize = 16 << 20;
-const MAX_SCHEMA_BYTES: usize = 1 << 20;
+/// Memory in bytes of a generation, and of one schema in it.
+const MAX_BYTES: usize = 8 << 20;
+const MAX_SCHEMA_BYTES: usize = 512 << 10;
 
-/// The schemas of earlier documents, as many as fit in its memory. Any number of documents can be
-/// parsed with it at once, by [`peek_and_parse`](super::peek_and_parse); the results are the same
-/// as without it.
+/// The schemas of earlier documents, at most 16 MiB of them. Any number of documents can be parsed
+/// with it at once, by [`peek_and_parse`](super::peek_and_parse); the results are the same as
+/// without it.
 #[derive(Debug, Default)]
 pub struct SeenSchemas {
     schemas: RwLock<Generations>,
@@ -38,6 +38,8 @@ struct Seen {
     schema: Arc<Raw>,
     /// The depth at which it was parsed: less deep, it is within the limit as well
     depth: usize,
+    /// Its memory, with all of its members parsed
+    bytes: usize,
 }
 
 impl SeenSchemas {
@@ -64,21 +66,27 @@ impl SeenSchemas {
 
     /// Keeps a schema that was parsed from a position.
     pub(super) fn keep(&self, document: &str, at: usize, depth: usize, schema: &Arc<Raw>) {
-        self.add(key(document, at), Seen { schema: Arc::clone(schema), depth });
+        let Some(text) = schema.text() else { return };
+        // Its text, those of objects within it, and the values.
+        let bytes = 2 * text.len() + weigh(text.as_bytes()).unwrap_or(0);
+        if bytes <= MAX_SCHEMA_BYTES {
+            self.add(key(document, at), Seen { schema: Arc::clone(schema), depth, bytes });
+        }
     }
 
     fn add(&self, key: u32, seen: Seen) {
-        let bytes = seen.schema.text().map_or(0, |text| weigh_at_most(text.as_bytes()));
-        if bytes > MAX_SCHEMA_BYTES {
-            return;
-        }
         let mut schemas = self.schemas.write().unwrap_or_else(PoisonError::into_inner);
-        schemas.bytes += bytes;
-        if schemas.bytes > MAX_BYTES {
-            schemas.bytes = bytes;
-            schemas.old = std::mem::take(&mut schemas.new);
+        schemas.bytes += seen.bytes;
+        if let Some(replaced) = schemas.new.insert(key, seen) {
+            schemas.bytes -= replaced.bytes;
         }
-        schemas.new.insert(key, seen);
+        if schemas.bytes > MAX_BYTES {
+            schemas.bytes = 0;
+            let full = std::mem::take(&mut schemas.new);
+            let unused = std::mem::replace(&mut schemas.old, full);
+            drop(schemas);
+            drop(unused);
+        }
     }
 }
 
@@ -90,7 +98,7 @@ fn key(document: &str, at: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Json, Object, peek_and_parse};
+    use super::super::{Json, Key, Object, peek_and_parse};
     use super::*;
 
     fn tool(description: &str, properties: usize) -> String {
@@ -112,13 +120,17 @@ mod tests {
         parsed.pointer("/tools/0/parameters").and_then(Json::as_object).unwrap()
     }
 
+    /// Where the members of the schema are in memory.
+    fn members(parsed: &Json) -> *const (Key, Json) {
+        schema(parsed).members().as_slice().as_ptr()
+    }
+
     #[test]
     fn a_schema_that_was_seen_is_shared_and_another_is_not() {
         let seen = SeenSchemas::default();
         let text = tool("a", 3);
         let [first, second] = [(); 2].map(|()| parse(&text, &seen).unwrap());
         assert_eq!((&first, first.compact()), (&second, text.clone()));
-        let members = |parsed: &Json| schema(parsed).members().as_slice().as_ptr();
         assert_eq!(members(&first), members(&second), "shared");
         // The beginning is the same, and the text is as long.
         let other = text.replace("[\"p0\"]", "[\"p1\"]");
@@ -156,32 +168,44 @@ mod tests {
             let expected = Json::parse(&wrong).unwrap_err().to_string();
             assert_eq!(parse(&wrong, &seen), Err(expected), "{wrong}");
         }
-        // A schema that is deep enough is refused within deeper objects.
-        let deep = format!(r#"{{"a":{}1{}}}"#, "[".repeat(100), "]".repeat(100));
-        let text = format!(r#"{{"tools":[{{"parameters":{deep}}}]}}"#);
-        let nested = format!(r#"{{"tools":{}{text}{}}}"#, "[".repeat(40), "]".repeat(40));
-        parse(&text, &seen).unwrap();
-        let expected = Json::parse(&nested).unwrap_err().to_string();
-        assert_eq!(parse(&nested, &seen), Err(expected));
     }
 
     #[test]
-    fn the_size_of_what_is_kept_is_bounded_and_what_is_used_stays() {
+    fn a_seen_schema_is_refused_where_it_is_too_deep() {
+        let seen = SeenSchemas::default();
+        let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+        let name = "n".repeat(BEFORE);
+        let tool = format!(r#"{{"name":"{name}","parameters":{{"type":"object","deep":{deep}}}}}"#);
+        let nested =
+            |levels| format!(r#"{{"tools":[{}{tool}{}]}}"#, "[".repeat(levels), "]".repeat(levels));
+        for levels in [10, 5, 0] {
+            assert_eq!(
+                parse(&nested(levels), &seen),
+                Json::parse(&nested(levels)).map_err(|error| error.to_string())
+            );
+        }
+        let expected = Json::parse(&nested(40)).unwrap_err().to_string();
+        assert_eq!(parse(&nested(40), &seen), Err(expected));
+    }
+
+    #[test]
+    fn what_is_used_stays_while_the_memory_is_bounded() {
         let seen = SeenSchemas::default();
         let used = tool("used", 3);
-        for at in 0..600 {
-            parse(&used, &seen).unwrap();
-            parse(&tool(&format!("{at}{}", "x".repeat(20_000)), 3), &seen).unwrap();
+        let first = parse(&used, &seen).unwrap();
+        for at in 0..1_000 {
+            let again = parse(&used, &seen).unwrap();
+            assert_eq!(members(&again), members(&first), "{at}");
+            parse(&tool(&format!("{at}{}", "x".repeat(10_000)), 2), &seen).unwrap();
         }
         parse(&tool("large", 10_000), &seen).unwrap();
         let schemas = seen.schemas.read().unwrap();
-        let texts = || {
-            let all = schemas.new.values().chain(schemas.old.values());
-            all.filter_map(|seen| seen.schema.text())
-        };
-        let bytes: usize = texts().map(|text| weigh_at_most(text.as_bytes())).sum();
-        assert!((MAX_BYTES..=2 * MAX_BYTES).contains(&bytes), "{bytes}");
-        assert!(texts().any(|text| text.contains("used")));
-        assert!(!texts().any(|text| text.contains("large")));
+        let all = || schemas.new.values().chain(schemas.old.values());
+        let bytes: usize = all().map(|seen| seen.bytes).sum();
+        assert!((MAX_BYTES..=2 * MAX_BYTES + MAX_SCHEMA_BYTES).contains(&bytes), "{bytes}");
+        assert_eq!(schemas.bytes, schemas.new.values().map(|seen| seen.bytes).sum::<usize>());
+        let weigh = |seen: &Seen| weigh(seen.schema.text().unwrap().as_bytes()).unwrap();
+        assert!(all().all(|seen| seen.bytes > weigh(seen)));
+        assert!(!all().any(|seen| seen.schema.text().unwrap().contains("large")));
     }
 }

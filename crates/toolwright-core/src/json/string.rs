@@ -6,13 +6,13 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use super::parse;
+use super::{parse, scan};
 
 /// The keys whose values are rarely read before they are written.
 pub(super) const TEXT_KEYS: [&str; 3] = ["content", "text", "output"];
 
 /// Minimum size of a string that is kept with its escapes: a smaller one is unescaped as fast.
-pub(super) const MIN_ESCAPED: usize = 48;
+pub(super) const MIN_ESCAPED: usize = 256;
 
 /// A string, which can be used as a `str`.
 #[derive(Clone)]
@@ -40,6 +40,15 @@ impl Escaped {
 /// The parser has validated the text, so this cannot fail.
 fn unescaped(json: &str) -> String {
     parse::string(json).unwrap_or_default().into_owned()
+}
+
+/// Returns the number of escapes, which have two bytes in the form that is kept.
+fn escapes(json: &str) -> usize {
+    let (mut count, mut at) = (0, 0);
+    while let Some(found) = memchr::memchr(b'\\', &json.as_bytes()[at..]) {
+        (count, at) = (count + 1, at + found + 2);
+    }
+    count
 }
 
 /// Does not copy the string itself: most copies are only written.
@@ -72,6 +81,23 @@ impl Text {
         }
     }
 
+    /// Returns the number of bytes of the string, without unescaping it.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Form::Plain(text) => text.len(),
+            Form::Escaped(own) => own.json.len() - 2 - escapes(&own.json),
+        }
+    }
+
+    /// Returns the number of bytes of its form in a document, without quotes. A control character counts
+    /// as two.
+    pub(super) fn written_len(&self) -> usize {
+        match &self.0 {
+            Form::Plain(text) => text.len() + scan::count(text.as_bytes()),
+            Form::Escaped(own) => own.json.len() - 2,
+        }
+    }
+
     /// Whether the string is empty, without unescaping it.
     pub fn is_empty(&self) -> bool {
         match &self.0 {
@@ -88,7 +114,7 @@ impl Text {
         }
     }
 
-    /// Changes the string.
+    /// Changes the string. It is empty if the change panics.
     pub fn edit(&mut self, change: impl FnOnce(&mut String)) {
         let mut text = std::mem::take(self).into_string();
         change(&mut text);
@@ -128,6 +154,18 @@ impl From<&str> for Text {
     }
 }
 
+impl From<&String> for Text {
+    fn from(text: &String) -> Text {
+        text.as_str().into()
+    }
+}
+
+impl From<Box<str>> for Text {
+    fn from(text: Box<str>) -> Text {
+        text.into_string().into()
+    }
+}
+
 impl From<Cow<'_, str>> for Text {
     fn from(text: Cow<'_, str>) -> Text {
         text.into_owned().into()
@@ -145,7 +183,7 @@ impl PartialEq for Text {
     fn eq(&self, other: &Text) -> bool {
         match (self.json(), other.json()) {
             (Some(own), Some(other)) => own == other,
-            _ => self.as_str() == other.as_str(),
+            _ => *self == *other.as_str(),
         }
     }
 }
@@ -154,19 +192,37 @@ impl Eq for Text {}
 
 impl PartialEq<str> for Text {
     fn eq(&self, other: &str) -> bool {
-        self.as_str() == other
+        self.len() == other.len() && self.as_str() == other
     }
 }
 
 impl PartialEq<&str> for Text {
     fn eq(&self, other: &&str) -> bool {
-        self.as_str() == *other
+        *self == **other
     }
 }
 
 impl PartialEq<String> for Text {
     fn eq(&self, other: &String) -> bool {
-        self.as_str() == other
+        *self == **other
+    }
+}
+
+impl PartialEq<Text> for str {
+    fn eq(&self, other: &Text) -> bool {
+        other == self
+    }
+}
+
+impl PartialEq<Text> for &str {
+    fn eq(&self, other: &Text) -> bool {
+        other == *self
+    }
+}
+
+impl PartialEq<Text> for String {
+    fn eq(&self, other: &Text) -> bool {
+        other == self
     }
 }
 

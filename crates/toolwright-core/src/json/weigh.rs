@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::parse::{self, JsonError};
 use super::tree::{Characters, ROOM, Tree};
-use super::{Json, Key, Object};
+use super::{Json, Key, Object, scan};
 
 /// Returns the number of bytes that a document takes as a [`Json`](super::Json), by the rules by
 /// which [`Json::parse_bytes`](super::Json::parse_bytes) builds it.
@@ -43,8 +43,7 @@ pub fn weigh_at_most(bytes: &[u8]) -> usize {
 }
 
 impl Json {
-    /// Returns the number of bytes that it takes, as [`weigh`] counts them for its text; a string that is kept with
-    /// its escapes counts with them.
+    /// Returns the number of bytes that it takes, as [`weigh`] counts them for its text.
     pub fn weight(&self) -> usize {
         size_of::<Json>() + below(self)
     }
@@ -58,7 +57,8 @@ impl Object {
         }
         let mut members = List::default();
         for (key, value) in self.iter() {
-            members.push(Length(key.len()).weight() + below(value));
+            let key = Length(key.len() + scan::count(key.as_bytes()));
+            members.push(key.weight() + below(value));
         }
         members.weight(size_of::<(Key, Json)>()).0
     }
@@ -69,7 +69,7 @@ fn below(value: &Json) -> usize {
     match value {
         Json::Null | Json::Bool(_) => 0,
         Json::Number(number) => Weight::number(number.as_str()).0,
-        Json::String(text) => Length(text.json().map_or_else(|| text.len(), str::len)).weight(),
+        Json::String(text) => Length(text.written_len()).weight(),
         Json::Array(values) => {
             let mut items = List::default();
             for value in values {
@@ -104,7 +104,7 @@ impl List {
     }
 }
 
-/// The length of a text in bytes.
+/// The length of a text in bytes; with its escapes, as it may be kept with them.
 pub(super) struct Length(usize);
 
 impl Length {
@@ -128,7 +128,8 @@ impl Characters<'_> for Length {
     }
 
     fn push(text: &mut Length, escaped: char) {
-        text.0 += escaped.len_utf8();
+        let is_escaped = u8::try_from(escaped).is_ok_and(scan::is_special);
+        text.0 += escaped.len_utf8() + usize::from(is_escaped);
     }
 
     fn push_str(text: &mut Length, _: &str, plain: Range<usize>) {
@@ -195,7 +196,8 @@ mod tests {
     fn a_tree_weighs_what_its_text_said() {
         for text in [
             "{}",
-            r#"{"a":null,"b":true,"c":7,"d":12345678901234567890,"e":"\u00e9\n"}"#,
+            r#"{"a":null,"b":true,"c":7,"d":12345678901234567890,"e":"\u00e9\n","\n\n":"\u0000\/"}"#,
+            &format!(r#"{{"content":"{}"}}"#, r#"a line \\ \"\n"#.repeat(100)),
             r#"{"a":[[],[1,2,3,4,5],{"b":{"c":[{}]}}],"a":"twice, and longer than a block"}"#,
             r#"{"":[[0],[""],[[[["1"]]]],{"":""},{"a":{"b":{"c":[10,11]}}}],"":[0,1,2,3,4,5,6,7,8]}"#,
         ] {

@@ -199,6 +199,11 @@ impl Part {
         self
     }
 
+    /// Whether this is a text part.
+    pub fn is_text(&self) -> bool {
+        matches!(self.body, Body::Text(_))
+    }
+
     /// Returns the text, if this is a text part.
     pub fn as_text(&self) -> Option<&str> {
         match &self.body {
@@ -225,9 +230,6 @@ impl Part {
 
     /// Whether this is a text without attached data, which a plain string can express.
     pub fn is_plain_text(&self) -> bool {
-        matches!(self.body, Body::Text(_))
-            && self.signature.is_none()
-            && self.cache.is_none()
-            && self.extra.is_empty()
+        self.is_text() && self.signature.is_none() && self.cache.is_none() && self.extra.is_empty()
     }
 }

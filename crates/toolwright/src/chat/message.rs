@@ -93,7 +93,7 @@ fn is_answer(message: &Json) -> bool {
 fn outcome(id: &str, content: &Json) -> Message {
     let content = match content {
         Json::Null => vec![],
-        Json::String(text) => vec![Part::text(text.as_str())],
+        Json::String(text) => vec![Part::text(text.clone())],
         list if is_parts(list) => {
             parts(list).unwrap_or_else(|_| vec![Part::new(Body::Json(list.clone()))])
         }
@@ -113,7 +113,7 @@ fn is_parts(value: &Json) -> bool {
 fn parts(content: &Json) -> Result<Vec<Part>, DocumentError> {
     match content {
         Json::Null => Err(DocumentError::new("text, a list or an object").within("content")),
-        Json::String(text) => Ok(vec![Part::text(text.as_str())]),
+        Json::String(text) => Ok(vec![Part::text(text.clone())]),
         list if is_parts(list) => well_known(list),
         Json::Array(items) => {
             let text = |item: &Json| item.as_str().map_or_else(|| item.compact(), str::to_owned);

@@ -235,12 +235,12 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
         Body::Text(text) => {
             let noted = part.extra.get(DIALECT, CITED);
             if noted.is_none() && part.extra.get(DIALECT, "citations").is_none() {
-                return Some(wire::union("text", text.as_str()));
+                return Some(wire::union("text", text.clone()));
             }
             let content = noted.cloned().unwrap_or_else(|| content_of(text));
             ("citationsContent", object! {"content": content})
         }
-        Body::Refusal(text) => return Some(wire::union("text", text.as_str())),
+        Body::Refusal(text) => return Some(wire::union("text", text.clone())),
         Body::Json(value) => return Some(wire::union("text", value.compact())),
         Body::Media(media) => encode_media(media, &part.extra)?,
         Body::Reasoning(reasoning) if reasoning.redacted => {

@@ -169,7 +169,7 @@ fn plan(part: &Part) -> Option<&str> {
 pub(super) fn encode(part: &Part) -> Option<Json> {
     let mut object = match &part.body {
         Body::Text(text) if part.extra.get(DIALECT, DOCUMENT).is_some() => {
-            document(text.as_str().into())
+            document(text.clone().into())
         }
         Body::Text(text) | Body::Refusal(text) => object! {"type": "text", "text": text.clone()},
         Body::Json(data @ Json::Object(_)) => document(data.clone()),

@@ -69,8 +69,10 @@ pub(super) fn encode_content(parts: &[Part], extra: &Extra) -> Json {
     match (content.next(), content.next()) {
         (None, _) => extra.get(DIALECT, CONTENT).cloned().unwrap_or_else(|| "".into()),
         // An empty string would be decoded as no part.
-        (Some(part), None) if part.is_plain_text() && part.as_text() != Some("") => {
-            part.as_text().unwrap_or_default().into()
+        (Some(part @ Part { body: Body::Text(text), .. }), None)
+            if part.is_plain_text() && !text.is_empty() =>
+        {
+            text.clone().into()
         }
         _ => Json::Array(parts.iter().filter_map(encode).collect()),
     }

@@ -43,7 +43,7 @@ pub(super) fn decode_all(
 
 fn decode_text(fields: &mut Fields<'_>) -> Result<Option<Part>, DecodeError> {
     let path = fields.path();
-    let text = fields.string("content")?.filter(|text| !text.is_empty());
+    let text = fields.text("content")?.filter(|text| !text.is_empty());
     Ok(text.map(|text| Part::text(text).with_origin(Origin::at(&path.key("content")))))
 }
 

@@ -123,12 +123,13 @@ pub(super) fn encode_turn(
         said.insert("tool_calls", calls);
     }
     let nothing = note.cloned().unwrap_or_else(|| quirks.nothing(parts));
-    let texts: Option<String> = content.iter().map(|part| part.as_text()).collect();
+    let is_one_text = !content.is_empty() && content.iter().all(|part| part.is_text());
     object.insert(
         "content",
-        match texts {
-            Some(text) if reader == Reader::Client && !content.is_empty() => Json::from(text),
-            _ => encode_content(content, nothing, quirks),
+        if reader == Reader::Client && is_one_text {
+            Json::from(content.iter().filter_map(|part| part.as_text()).collect::<String>())
+        } else {
+            encode_content(content, nothing, quirks)
         },
     );
     if reader == Reader::Client {

@@ -227,7 +227,7 @@ fn has_plain_sections(item: &Json) -> bool {
         Some(list) => list.as_array().is_some_and(|entries| {
             entries.iter().all(|entry| {
                 entry.get("type").and_then(Json::as_str) == Some(*kind)
-                    && entry.get("text").is_some_and(|text| text.as_str().is_some())
+                    && matches!(entry.get("text"), Some(Json::String(_)))
             })
         }),
     })

@@ -49,7 +49,7 @@ pub(in crate::dialect::openai_chat) fn encode_content<'a>(
         [Json::Object(only)] if only.len() == 2 && only.get("type") == Some(&"text".into()) => {
             // An empty string would be decoded as no content.
             match only.get("text") {
-                Some(Json::String(text)) if !text.is_empty() => text.as_str().into(),
+                Some(Json::String(text)) if !text.is_empty() => text.clone().into(),
                 _ => Json::Array(items),
             }
         }
@@ -157,8 +157,8 @@ fn split_data_url(url: &str) -> Option<(&str, &str)> {
 /// Encodes a part of `content`; `None` for parts that [`fit`](crate::fit) removes.
 fn encode(part: &Part, quirks: &Quirks) -> Option<Json> {
     let mut object = match &part.body {
-        Body::Text(text) => object! {"type": "text", "text": text.as_str()},
-        Body::Refusal(text) => object! {"type": "refusal", "refusal": text.as_str()},
+        Body::Text(text) => object! {"type": "text", "text": text.clone()},
+        Body::Refusal(text) => object! {"type": "refusal", "refusal": text.clone()},
         Body::Json(value) => object! {"type": "text", "text": value.compact()},
         Body::Media(media) => encode_media(media, quirks)?,
         Body::Opaque(own) if own.dialect.shares_wire(quirks.dialect) => {

@@ -142,9 +142,9 @@ pub(in super::super) fn encode(part: &Part, side: Side) -> Option<Json> {
     let kind = part.extra.get(DIALECT, wire::TYPE).and_then(Json::as_str);
     let kind = kind.unwrap_or(side.text_type());
     let mut object = match &part.body {
-        Body::Text(text) => object! {"type": kind, "text": text.as_str()},
+        Body::Text(text) => object! {"type": kind, "text": text.clone()},
         Body::Json(value) => object! {"type": kind, "text": value.compact()},
-        Body::Refusal(text) => object! {"type": "refusal", "refusal": text.as_str()},
+        Body::Refusal(text) => object! {"type": "refusal", "refusal": text.clone()},
         Body::Media(media) => encode_media(media)?,
         Body::Opaque(opaque) if opaque.dialect == DIALECT => return Some(opaque.value.clone()),
         Body::Reasoning(_) | Body::Call(_) | Body::Outcome(_) | Body::Opaque(_) => return None,

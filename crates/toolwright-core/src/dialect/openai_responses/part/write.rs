@@ -97,8 +97,11 @@ impl<'w> Writer<'w> {
                     let mut item = self.head("message", own);
                     item.insert("role", role_word(role));
                     // A string is encoded as a string again.
-                    let text = part.as_text().filter(|_| has_string(part));
-                    item.insert("content", text.map_or(Json::Array(vec![content]), Json::from));
+                    let content = match &part.body {
+                        Body::Text(text) if has_string(part) => text.clone().into(),
+                        _ => Json::Array(vec![content]),
+                    };
+                    item.insert("content", content);
                     if let Some(own) = own {
                         item.merge(own);
                     }
@@ -287,7 +290,7 @@ fn role_word(role: Role) -> &'static str {
 fn encode_output(content: &[Part], empty: Option<&Json>) -> Json {
     match content {
         [] => empty.cloned().unwrap_or_else(|| "".into()),
-        [part] if part.is_plain_text() => part.as_text().unwrap_or_default().into(),
+        [part @ Part { body: Body::Text(text), .. }] if part.is_plain_text() => text.clone().into(),
         parts => Json::Array(content::encode_all(parts, Side::Input)),
     }
 }
@@ -316,7 +319,7 @@ fn simplify(item: &mut Json) {
         part.contains_key("type")
             && part.iter().all(|(key, value)| match key {
                 "type" => matches!(value.as_str(), Some("input_text" | "output_text")),
-                "text" => value.as_str().is_some(),
+                "text" => matches!(value, Json::String(_)),
                 "annotations" | "logprobs" => value.as_array() == Some(&[]),
                 _ => false,
             })
