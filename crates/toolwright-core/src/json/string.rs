@@ -243,8 +243,10 @@ mod tests {
     use super::super::Json;
     use super::*;
 
-    const LINES: &str =
-        "fn main() {\n\tprintln!(\"a \\\\ b\");\n}\r\n\u{8}\u{c} and 世界, so that it is kept";
+    /// A text that is long enough to be kept.
+    fn lines() -> String {
+        "fn main() {\n\tprintln!(\"a \\\\ b\");\n}\r\n\u{8}\u{c} and 世界\n".repeat(10)
+    }
 
     /// The same string, kept and not kept.
     fn pair(text: &str) -> [Text; 2] {
@@ -259,25 +261,27 @@ mod tests {
 
     #[test]
     fn a_kept_string_is_the_string_that_its_form_says() {
-        let [kept, plain] = pair(LINES);
+        let lines = lines();
+        let [kept, plain] = pair(&lines);
         assert_eq!((kept.json().is_some(), plain.json()), (true, None));
-        assert_eq!(kept.as_str(), LINES);
+        assert_eq!((kept.len(), kept.as_str()), (lines.len(), &*lines));
         assert_eq!(kept, plain);
-        assert_eq!(kept.clone().into_string(), LINES);
+        assert_eq!(kept.clone().into_string(), lines);
         assert_eq!(format!("{kept} {kept:?}"), format!("{plain} {plain:?}"));
         assert_eq!(Json::from(kept.clone()).compact(), Json::from(plain).compact());
-        assert_ne!(kept, pair(&LINES.replace('\t', "  "))[0]);
+        assert_ne!(kept, pair(&lines.replace('\t', "  "))[0]);
         assert!(!kept.is_empty() && kept.json().is_some(), "reading changes nothing");
     }
 
     #[test]
     fn a_change_is_written() {
-        for mut text in pair(LINES) {
+        let lines = lines();
+        for mut text in pair(&lines) {
             text.edit(|text| text.push('\n'));
-            assert_eq!(text, format!("{LINES}\n"));
+            assert_eq!(text, format!("{lines}\n"));
             assert_eq!(
                 Json::from(text),
-                Json::parse(&Json::from(format!("{LINES}\n")).compact()).unwrap()
+                Json::parse(&Json::from(format!("{lines}\n")).compact()).unwrap()
             );
         }
     }
