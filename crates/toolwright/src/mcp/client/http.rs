@@ -561,8 +561,9 @@ mod tests {
     #[tokio::test]
     async fn a_server_of_the_first_transport_that_does_not_read_its_answers_is_not_read() {
         let (address, answers) = flooding().await;
-        let _sse = Sse::open(&address, inbox()).await.unwrap();
+        let sse = Sse::open(&address, inbox()).await.unwrap();
         let tasks = tasks_after(answers).await;
         assert!(tasks < 4 * 64, "{tasks}");
+        assert_eq!(Arc::strong_count(&sse), 1, "answers under way do not keep the connection");
     }
 }

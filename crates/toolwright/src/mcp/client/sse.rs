@@ -17,9 +17,15 @@ use crate::transport::resolve_reference;
 
 /// A connection to a server.
 pub(super) struct Sse {
+    sender: Arc<Sender>,
+    reading: tokio::task::JoinHandle<()>,
+}
+
+/// Sends messages to the server. Answers that are being sent hold it, and not the connection, which ends however many
+/// there are.
+struct Sender {
     post: Http,
     inbox: Arc<Inbox>,
-    reading: tokio::task::JoinHandle<()>,
 }
 
 impl Sse {
@@ -51,31 +57,39 @@ impl Sse {
         let mut address = address.clone();
         address.url = url;
         let post = Http::new(address, inbox.clone());
-        Ok(Arc::new_cyclic(|own: &std::sync::Weak<Sse>| {
-            let (own, inbox) = (own.clone(), inbox.clone());
-            let delivering = inbox.clone();
-            let reading = tokio::spawn(async move {
-                while let Some(Ok(frame)) = stream.next().await {
-                    for message in delivering.read(frame.data.as_bytes()) {
-                        let Some(request) = delivering.deliver(message, None) else { continue };
-                        let Some(sse) = own.upgrade() else { break };
-                        let send = |answer| async move { sse.notify(&answer).await };
-                        delivering.spawn_answer(request, None, send).await;
-                    }
+        let sender = Arc::new(Sender { post, inbox: inbox.clone() });
+        let answering = sender.clone();
+        let reading = tokio::spawn(async move {
+            while let Some(Ok(frame)) = stream.next().await {
+                for message in inbox.read(frame.data.as_bytes()) {
+                    let Some(request) = inbox.deliver(message, None) else { continue };
+                    let sender = answering.clone();
+                    let send = |answer| async move { sender.notify(&answer).await };
+                    inbox.spawn_answer(request, None, send).await;
                 }
-                delivering.end("its stream has ended", None);
-            });
-            Sse { post, inbox, reading }
-        }))
+            }
+            inbox.end("its stream has ended", None);
+        });
+        Ok(Arc::new(Sse { sender, reading }))
     }
 
     /// Sends a message that no caller waits for.
     pub(super) async fn notify(&self, message: &Message) {
-        let _ = timeout(READ_DEADLINE, self.send(message)).await;
+        self.sender.notify(message).await;
     }
 
     /// Sends a message.
     pub(super) async fn send(&self, message: &Message) -> Result<(), ClientError> {
+        self.sender.send(message).await
+    }
+}
+
+impl Sender {
+    async fn notify(&self, message: &Message) {
+        let _ = timeout(READ_DEADLINE, self.send(message)).await;
+    }
+
+    async fn send(&self, message: &Message) -> Result<(), ClientError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let incoming =
