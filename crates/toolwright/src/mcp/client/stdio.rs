@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{ChildStderr, ChildStdin};
+use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -210,17 +210,19 @@ async fn read(
     }
 }
 
-/// Keeps the end of what a server says on stderr.
-async fn collect(mut stderr: ChildStderr, errors: Arc<Mutex<Vec<u8>>>) {
+/// Keeps the end of what a server says on stderr, from the end of a word on: the rest of a word that is cut may be the
+/// end of a secret.
+async fn collect(mut stderr: impl AsyncRead + Unpin, errors: Arc<Mutex<Vec<u8>>>) {
     let mut piece = [0; 4096];
+    let mut is_cut = false;
     while let Ok(count @ 1..) = stderr.read(&mut piece).await {
         let mut kept = lock(&errors);
         kept.extend_from_slice(&piece[..count]);
         let excess = kept.len().saturating_sub(MAX_STDERR);
-        if excess > 0 {
-            // The rest of a word that is cut may be the end of a secret.
-            let rest = kept[excess..].iter().position(u8::is_ascii_whitespace);
-            let cut = rest.map_or(kept.len(), |rest| excess + rest);
+        if excess > 0 || is_cut {
+            let end = kept[excess..].iter().position(u8::is_ascii_whitespace);
+            is_cut = end.is_none();
+            let cut = end.map_or(kept.len(), |end| excess + end);
             kept.drain(..cut);
         }
     }
@@ -234,6 +236,19 @@ fn lock(errors: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
 mod tests {
     use super::super::secrets::SentSecrets;
     use super::*;
+
+    #[tokio::test]
+    async fn the_end_of_a_word_on_stderr_is_not_kept_without_its_beginning() {
+        let errors = Arc::default();
+        let said = format!("{}{} end", "a ".repeat(MAX_STDERR), "s".repeat(10_000));
+        collect(said.as_bytes(), Arc::clone(&errors)).await;
+        assert_eq!(*lock(&errors), b" end");
+        let said = format!("{} end", "word ".repeat(MAX_STDERR));
+        collect(said.as_bytes(), Arc::clone(&errors)).await;
+        let kept = lock(&errors).clone();
+        assert!(kept.len() <= MAX_STDERR && kept.starts_with(b" word word"));
+        assert!(kept.ends_with(b"word  end"));
+    }
 
     const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 
