@@ -175,16 +175,6 @@ fn is_large(value: &StoredValue) -> bool {
     }
 }
 
-/// Whether arrays and objects are nested more deeply than `levels`.
-fn is_deeper(value: &Json, levels: usize) -> bool {
-    match (value, levels.checked_sub(1)) {
-        (Json::Array(_) | Json::Object(_), None) => true,
-        (Json::Array(items), Some(left)) => items.iter().any(|item| is_deeper(item, left)),
-        (Json::Object(object), Some(left)) => object.iter().any(|(_, item)| is_deeper(item, left)),
-        _ => false,
-    }
-}
-
 /// A value as bytes: a line of JSON that describes it, and the value.
 fn encode(value: &StoredValue, limit: usize) -> Result<Vec<u8>, HandleStoreError> {
     // JSON text is seldom less than half of the size in memory.
@@ -192,7 +182,7 @@ fn encode(value: &StoredValue, limit: usize) -> Result<Vec<u8>, HandleStoreError
         return Err(HandleStoreError::Full);
     }
     let (mime, text) = match value {
-        StoredValue::Json(value) if is_deeper(value, MAX_DEPTH) => {
+        StoredValue::Json(value) if value.is_deeper_than(MAX_DEPTH) => {
             // It could not be read again.
             return Err(HandleStoreError::Failed("the value is nested too deeply".to_owned()));
         }
