@@ -1,19 +1,19 @@
 //! Any bytes through the exact JSON reader: no panic, and the parsed document is written and read
-//! back unchanged, also where parts of it keep their form, or are schemas of earlier documents.
+//! back unchanged, also if parts of it keep their serialized form or are in the cache of schemas.
 #![no_main]
 
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_core::json::{Json, MAX_DEPTH, SeenSchemas, peek_and_parse};
+use toolwright_core::json::{Json, MAX_DEPTH, SchemaCache, peek_and_parse};
 
-static SEEN: LazyLock<SeenSchemas> = LazyLock::new(SeenSchemas::default);
+static SCHEMA_CACHE: LazyLock<SchemaCache> = LazyLock::new(SchemaCache::default);
 
 fuzz_target!(|data: &[u8]| {
-    let seen = peek_and_parse(data, &["tools"], &SEEN).map(|(_, value)| value);
+    let cached = peek_and_parse(data, &["tools"], &SCHEMA_CACHE).map(|(_, value)| value);
     if let Ok(value) = Json::parse_bytes(data) {
-        assert!(seen.is_err() != value.as_object().is_some());
-        assert!(seen.is_err() || seen.as_ref() == Ok(&value));
+        assert!(cached.is_err() != value.as_object().is_some());
+        assert!(cached.is_err() || cached.as_ref() == Ok(&value));
         let plain = std::str::from_utf8(data).map(|text| Json::parse_deep(text, MAX_DEPTH));
         assert_eq!(plain.map(|plain| plain.as_ref() == Ok(&value)), Ok(true));
         let text = value.to_string();

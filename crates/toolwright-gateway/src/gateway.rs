@@ -9,7 +9,7 @@ use toolwright::handle::{self, HandleStore, MemoryHandles, SqliteHandles};
 use toolwright::mcp::server::Announcer;
 use toolwright::model::Model;
 use toolwright::store::{ExpiringStore, StoreError};
-use toolwright_core::json::SeenSchemas;
+use toolwright_core::json::SchemaCache;
 
 use crate::config::{Catalog, Config, ConfigError, Env};
 use crate::key::Keys;
@@ -37,8 +37,8 @@ pub const HANDLE_FILE: &str = "handles.sqlite";
 /// The state of a gateway.
 pub struct Gateway {
     live: RwLock<Arc<Live>>,
-    /// Schemas of tools that need not be parsed again
-    pub seen_schemas: SeenSchemas,
+    /// Parsed schemas of the tools in recent requests
+    pub schema_cache: SchemaCache,
     /// Opaque reasoning that clients cannot carry
     pub reasoning_cache: Arc<ReasoningCache>,
     /// Stores for runs of tools
@@ -99,7 +99,7 @@ impl Gateway {
         let plans = Arc::default();
         Ok(Gateway {
             live,
-            seen_schemas: SeenSchemas::default(),
+            schema_cache: SchemaCache::default(),
             reasoning_cache,
             stores,
             responses,

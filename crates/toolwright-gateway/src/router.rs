@@ -235,7 +235,7 @@ impl Router {
             share.reach(body.len(), body.len()).await?;
             body = share.hold(authenticated.mask(&body));
         }
-        let reading = prepare::reading(&endpoint, &body, routes, &self.gateway.seen_schemas, share);
+        let reading = prepare::reading(&endpoint, &body, routes, &self.gateway.schema_cache, share);
         let mut inbound = InboundRequest::new(id, endpoint, headers, body, authenticated, reading)?;
         self.gateway.responses.resolve(&mut inbound, budget.share()).await?;
         let reservation = inbound.reserve(Instant::now())?;

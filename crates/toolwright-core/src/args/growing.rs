@@ -209,7 +209,7 @@ impl Growing {
             '{' => self.begin(Json::Object(Object::new()), Expect::Member),
             '[' => self.begin(Json::Array(Vec::new()), Expect::Item),
             '"' => {
-                self.add(Json::String(String::new().into()));
+                self.add(Json::from(String::new()));
                 self.expect = Expect::Text(Text::Value);
             }
             't' => self.expect = Expect::Word("true", 1),

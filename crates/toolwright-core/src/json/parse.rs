@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::object::Object;
 use super::raw::{MIN_RAW, Raw};
-use super::seen::SeenSchemas;
+use super::schema_cache::SchemaCache;
 use super::string::{MIN_ESCAPED, Text};
 use super::tree::{Characters, Tree};
 use super::{Json, scan};
@@ -120,7 +120,7 @@ pub(super) struct Reader<'t> {
     /// Whether schemas, arguments and contents may be kept in the form that they have
     pub(super) keeps_text: bool,
     /// Schemas that need not be parsed again
-    pub(super) seen: Option<&'t SeenSchemas>,
+    pub(super) schema_cache: Option<&'t SchemaCache>,
     max_depth: usize,
 }
 
@@ -132,7 +132,7 @@ impl<'t> Reader<'t> {
             at: 0,
             compact: true,
             keeps_text: true,
-            seen: None,
+            schema_cache: None,
             max_depth: MAX_DEPTH,
         }
     }
@@ -272,7 +272,9 @@ impl<'t> Reader<'t> {
     /// are compact.
     pub(super) fn raw_and_members(&mut self, depth: usize) -> Result<Json, JsonError> {
         let start = self.at;
-        if let Some(schema) = self.seen.and_then(|seen| seen.find(self.text, start, depth)) {
+        if let Some(schema) =
+            self.schema_cache.and_then(|cache| cache.find(self.text, start, depth))
+        {
             self.at += schema.text().map_or(0, str::len);
             return Ok(Json::Object(Object::from_raw(schema)));
         }
@@ -289,8 +291,8 @@ impl<'t> Reader<'t> {
         let text = &self.text[start..self.at];
         if self.compact && text.len() >= MIN_RAW {
             let schema = Arc::new(Raw::new(text).with_members(object));
-            if let Some(seen) = self.seen {
-                seen.keep(self.text, start, depth, &schema);
+            if let Some(cache) = self.schema_cache {
+                cache.keep(self.text, start, depth, &schema);
             }
             object = Object::from_raw(schema);
         }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::Json;
 use super::parse::{self, JsonError, Reader};
-use super::seen::SeenSchemas;
+use super::schema_cache::SchemaCache;
 use super::tree::Tree;
 
 /// Parses a document whose root is an object, and returns the members with these keys. Of repeated
@@ -47,16 +47,16 @@ pub fn each_member<'b>(
 /// The members of requests with tools, whose schemas are often those of an earlier request.
 const TOOL_KEYS: [&str; 2] = ["tools", "toolConfig"];
 
-/// Combines [`peek`] and [`Json::parse_bytes`] in one pass, which does not parse schemas of tools that
-/// were seen before.
+/// Combines [`peek`] and [`Json::parse_bytes`] in one pass. Schemas of tools that are in the cache are not
+/// parsed again.
 pub fn peek_and_parse<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
-    seen: &'b SeenSchemas,
+    schema_cache: &'b SchemaCache,
 ) -> Result<([Option<Member<'b>>; N], Json), JsonError> {
     let mut root = Json::members();
     let found = look(bytes, keys, |reader, key, depth| {
-        reader.seen = TOOL_KEYS.contains(&key).then_some(seen);
+        reader.schema_cache = TOOL_KEYS.contains(&key).then_some(schema_cache);
         root.push(super::key(key), reader.value::<Json>(depth)?);
         Ok(())
     })?;

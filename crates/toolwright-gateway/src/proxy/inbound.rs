@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use toolwright::upstream::ClientCredential;
 use toolwright_core::dialect::{Dialect, WireRequest};
-use toolwright_core::json::{Member, SeenSchemas, peek, peek_and_parse};
+use toolwright_core::json::{Member, SchemaCache, peek, peek_and_parse};
 use toolwright_core::{Fault, FaultClass, Json, Request};
 
 use super::conversation::ConversationId;
@@ -58,8 +58,8 @@ pub struct InboundRequest {
 pub enum Reading<'s> {
     /// Validated, to find the members that routing needs
     Members,
-    /// Parsed in the same pass, except for schemas that were seen before
-    Whole(&'s SeenSchemas),
+    /// Parsed in the same pass, except for schemas in the cache
+    Whole(&'s SchemaCache),
 }
 
 impl InboundRequest {
@@ -75,7 +75,7 @@ impl InboundRequest {
     ) -> Result<InboundRequest, Fault> {
         let looked = match reading {
             Reading::Members => peek(&body, &MEMBERS).map(|members| (members, None)),
-            Reading::Whole(seen) => peek_and_parse(&body, &MEMBERS, seen)
+            Reading::Whole(schema_cache) => peek_and_parse(&body, &MEMBERS, schema_cache)
                 .map(|(members, parsed)| (members, Some(parsed))),
         };
         let (members, parsed) = looked.map_err(|error| {

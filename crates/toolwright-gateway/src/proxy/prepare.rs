@@ -10,7 +10,7 @@ use toolwright_core::dialect::{
     ChatCodec, ConversationDigest, Dialect, ReplyContext, Target, is_same,
 };
 use toolwright_core::fit::Aliases;
-use toolwright_core::json::{SeenSchemas, guess_string};
+use toolwright_core::json::{SchemaCache, guess_string};
 use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
 use toolwright_core::{Fault, FaultClass, Request};
 
@@ -103,7 +103,7 @@ pub fn reading<'s>(
     endpoint: &Endpoint,
     body: &[u8],
     routes: &Routes,
-    seen: &'s SeenSchemas,
+    schema_cache: &'s SchemaCache,
     share: &mut Share,
 ) -> Reading<'s> {
     let said = endpoint.target.as_ref().map(|said| said.model.as_str());
@@ -114,7 +114,7 @@ pub fn reading<'s>(
         Backend::Remote(remote) => !has_same_dialect(endpoint, remote, first),
     });
     if translates && (body.len() <= UNWEIGHED_BYTES || share.try_resize(weight_at_most(body))) {
-        Reading::Whole(seen)
+        Reading::Whole(schema_cache)
     } else {
         Reading::Members
     }

@@ -123,10 +123,10 @@ pub(super) fn encode_turn(
         said.insert("tool_calls", calls);
     }
     let nothing = note.cloned().unwrap_or_else(|| quirks.nothing(parts));
-    let is_one_text = !content.is_empty() && content.iter().all(|part| part.is_text());
+    let is_text_only = !content.is_empty() && content.iter().all(|part| part.is_text());
     object.insert(
         "content",
-        if reader == Reader::Client && is_one_text {
+        if reader == Reader::Client && is_text_only {
             Json::from(content.iter().filter_map(|part| part.as_text()).collect::<String>())
         } else {
             encode_content(content, nothing, quirks)

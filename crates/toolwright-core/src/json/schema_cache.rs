@@ -1,5 +1,5 @@
-//! Schemas of earlier documents. An agent sends its tools with each of its requests, so that most
-//! schemas were parsed before: they are compared, and not parsed again.
+//! A cache of parsed schemas. An agent sends the same tools with each of its requests, so most of
+//! their schemas are found in the cache by comparison and are not parsed again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -7,8 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::raw::Raw;
 use super::weigh;
 
-/// Bytes before and after the start of a schema by which an earlier one is found. Those before it
-/// usually end the description of its tool.
+/// Bytes before and after the start of a schema that make up its key. Those before it usually belong
+/// to the description of the tool.
 const BEFORE: usize = 128;
 const AFTER: usize = 128;
 
@@ -16,50 +16,50 @@ const AFTER: usize = 128;
 const MAX_BYTES: usize = 8 << 20;
 const MAX_SCHEMA_BYTES: usize = 512 << 10;
 
-/// The schemas of earlier documents, at most 16 MiB of them. Any number of documents can be parsed
-/// with it at once, by [`peek_and_parse`](super::peek_and_parse); the results are the same as
-/// without it.
+/// Parsed schemas of earlier documents, up to 16 MiB. Any number of threads can use it at once with
+/// [`peek_and_parse`](super::peek_and_parse), whose result does not depend on it.
 #[derive(Debug, Default)]
-pub struct SeenSchemas {
+pub struct SchemaCache {
     schemas: RwLock<Generations>,
 }
 
-/// When the new generation is full, it becomes the old one, and what was not used since is dropped.
+/// When the new generation is full, it replaces the old one. Entries of the old generation that are
+/// used move to the new one.
 #[derive(Debug, Default)]
 struct Generations {
-    new: HashMap<u32, Seen>,
-    old: HashMap<u32, Seen>,
+    new: HashMap<u32, Entry>,
+    old: HashMap<u32, Entry>,
     /// Memory of the new generation
     bytes: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Seen {
+struct Entry {
     schema: Arc<Raw>,
-    /// The depth at which it was parsed: less deep, it is within the limit as well
+    /// The depth at which it was parsed. At a smaller depth it does not exceed the limit either
     depth: usize,
     /// Its memory, with all of its members parsed
     bytes: usize,
 }
 
-impl SeenSchemas {
+impl SchemaCache {
     /// Returns the schema that begins at a position, if the text there is that of an earlier one.
     pub(super) fn find(&self, document: &str, at: usize, depth: usize) -> Option<Arc<Raw>> {
         let key = key(document, at);
-        let (seen, is_old) = {
+        let (entry, is_old) = {
             let schemas = self.schemas.read().unwrap_or_else(PoisonError::into_inner);
             match schemas.new.get(&key) {
-                Some(seen) => (seen.clone(), false),
+                Some(entry) => (entry.clone(), false),
                 None => (schemas.old.get(&key)?.clone(), true),
             }
         };
-        let text = seen.schema.text()?;
-        if depth > seen.depth || !document.as_bytes()[at..].starts_with(text.as_bytes()) {
+        let text = entry.schema.text()?;
+        if depth > entry.depth || !document.as_bytes()[at..].starts_with(text.as_bytes()) {
             return None;
         }
-        let schema = Arc::clone(&seen.schema);
+        let schema = Arc::clone(&entry.schema);
         if is_old {
-            self.add(key, seen);
+            self.add(key, entry);
         }
         Some(schema)
     }
@@ -70,14 +70,14 @@ impl SeenSchemas {
         // Its text, those of objects within it, and the values.
         let bytes = 2 * text.len() + weigh(text.as_bytes()).unwrap_or(0);
         if bytes <= MAX_SCHEMA_BYTES {
-            self.add(key(document, at), Seen { schema: Arc::clone(schema), depth, bytes });
+            self.add(key(document, at), Entry { schema: Arc::clone(schema), depth, bytes });
         }
     }
 
-    fn add(&self, key: u32, seen: Seen) {
+    fn add(&self, key: u32, entry: Entry) {
         let mut schemas = self.schemas.write().unwrap_or_else(PoisonError::into_inner);
-        schemas.bytes += seen.bytes;
-        if let Some(replaced) = schemas.new.insert(key, seen) {
+        schemas.bytes += entry.bytes;
+        if let Some(replaced) = schemas.new.insert(key, entry) {
             schemas.bytes -= replaced.bytes;
         }
         if schemas.bytes > MAX_BYTES {
@@ -90,7 +90,7 @@ impl SeenSchemas {
     }
 }
 
-/// Returns a hash by which a schema is found; one of another schema only hides it.
+/// Returns the key of a schema. Schemas with equal keys replace each other; a hit requires equal text.
 fn key(document: &str, at: usize) -> u32 {
     let (start, end) = (at.saturating_sub(BEFORE), document.len().min(at + AFTER));
     crc32fast::hash(&document.as_bytes()[start..end])
@@ -111,8 +111,8 @@ mod tests {
         )
     }
 
-    fn parse(text: &str, seen: &SeenSchemas) -> Result<Json, String> {
-        let parsed = peek_and_parse(text.as_bytes(), &["tools"], seen);
+    fn parse(text: &str, cache: &SchemaCache) -> Result<Json, String> {
+        let parsed = peek_and_parse(text.as_bytes(), &["tools"], cache);
         parsed.map(|(_, parsed)| parsed).map_err(|error| error.to_string())
     }
 
@@ -126,39 +126,39 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_was_seen_is_shared_and_another_is_not() {
-        let seen = SeenSchemas::default();
+    fn a_cached_schema_is_shared_and_another_is_not() {
+        let cache = SchemaCache::default();
         let text = tool("a", 3);
-        let [first, second] = [(); 2].map(|()| parse(&text, &seen).unwrap());
+        let [first, second] = [(); 2].map(|()| parse(&text, &cache).unwrap());
         assert_eq!((&first, first.compact()), (&second, text.clone()));
         assert_eq!(members(&first), members(&second), "shared");
         // The beginning is the same, and the text is as long.
         let other = text.replace("[\"p0\"]", "[\"p1\"]");
-        let parsed = parse(&other, &seen).unwrap();
+        let parsed = parse(&other, &cache).unwrap();
         assert_eq!(parsed.compact(), other);
         assert_eq!(schema(&parsed).get("required"), Some(&Json::parse("[\"p1\"]").unwrap()));
     }
 
     #[test]
     fn a_change_of_a_shared_schema_stays_within_its_document() {
-        let seen = SeenSchemas::default();
+        let cache = SchemaCache::default();
         let text = tool("a", 3);
-        let mut first = parse(&text, &seen).unwrap();
-        for parsed in [&mut first, &mut parse(&text, &seen).unwrap()] {
+        let mut first = parse(&text, &cache).unwrap();
+        for parsed in [&mut first, &mut parse(&text, &cache).unwrap()] {
             let schema = parsed.pointer_mut("/tools/0/parameters").unwrap();
             let schema = schema.as_object_mut().unwrap();
             schema.remove("required");
             schema.get_mut("properties").unwrap().as_object_mut().unwrap().remove("p0");
             assert!(!parsed.compact().contains("p0"));
         }
-        assert_eq!(parse(&text, &seen).unwrap().compact(), text);
+        assert_eq!(parse(&text, &cache).unwrap().compact(), text);
     }
 
     #[test]
-    fn a_document_is_refused_with_seen_schemas_as_without() {
-        let seen = SeenSchemas::default();
+    fn a_document_is_refused_with_schema_cache_as_without() {
+        let cache = SchemaCache::default();
         let text = tool("a", 3);
-        parse(&text, &seen).unwrap();
+        parse(&text, &cache).unwrap();
         for wrong in [
             text.replace("\"p0\"]}", "\"p0\"]"),
             text.replace("\"p0\"]}", "\"p0\"]}]"),
@@ -166,13 +166,13 @@ mod tests {
             text.replace("\"p2\":", "\"p2\": tru"),
         ] {
             let expected = Json::parse(&wrong).unwrap_err().to_string();
-            assert_eq!(parse(&wrong, &seen), Err(expected), "{wrong}");
+            assert_eq!(parse(&wrong, &cache), Err(expected), "{wrong}");
         }
     }
 
     #[test]
-    fn a_seen_schema_is_refused_where_it_is_too_deep() {
-        let seen = SeenSchemas::default();
+    fn a_cached_schema_is_refused_where_it_is_too_deep() {
+        let cache = SchemaCache::default();
         let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
         let name = "n".repeat(BEFORE);
         let tool = format!(r#"{{"name":"{name}","parameters":{{"type":"object","deep":{deep}}}}}"#);
@@ -180,32 +180,32 @@ mod tests {
             |levels| format!(r#"{{"tools":[{}{tool}{}]}}"#, "[".repeat(levels), "]".repeat(levels));
         for levels in [10, 5, 0] {
             assert_eq!(
-                parse(&nested(levels), &seen),
+                parse(&nested(levels), &cache),
                 Json::parse(&nested(levels)).map_err(|error| error.to_string())
             );
         }
         let expected = Json::parse(&nested(40)).unwrap_err().to_string();
-        assert_eq!(parse(&nested(40), &seen), Err(expected));
+        assert_eq!(parse(&nested(40), &cache), Err(expected));
     }
 
     #[test]
     fn what_is_used_stays_while_the_memory_is_bounded() {
-        let seen = SeenSchemas::default();
+        let cache = SchemaCache::default();
         let used = tool("used", 3);
-        let first = parse(&used, &seen).unwrap();
+        let first = parse(&used, &cache).unwrap();
         for at in 0..1_000 {
-            let again = parse(&used, &seen).unwrap();
+            let again = parse(&used, &cache).unwrap();
             assert_eq!(members(&again), members(&first), "{at}");
-            parse(&tool(&format!("{at}{}", "x".repeat(10_000)), 2), &seen).unwrap();
+            parse(&tool(&format!("{at}{}", "x".repeat(10_000)), 2), &cache).unwrap();
         }
-        parse(&tool("large", 10_000), &seen).unwrap();
-        let schemas = seen.schemas.read().unwrap();
+        parse(&tool("large", 10_000), &cache).unwrap();
+        let schemas = cache.schemas.read().unwrap();
         let all = || schemas.new.values().chain(schemas.old.values());
-        let bytes: usize = all().map(|seen| seen.bytes).sum();
+        let bytes: usize = all().map(|entry| entry.bytes).sum();
         assert!((MAX_BYTES..=2 * MAX_BYTES + MAX_SCHEMA_BYTES).contains(&bytes), "{bytes}");
-        assert_eq!(schemas.bytes, schemas.new.values().map(|seen| seen.bytes).sum::<usize>());
-        let weigh = |seen: &Seen| weigh(seen.schema.text().unwrap().as_bytes()).unwrap();
-        assert!(all().all(|seen| seen.bytes > weigh(seen)));
-        assert!(!all().any(|seen| seen.schema.text().unwrap().contains("large")));
+        assert_eq!(schemas.bytes, schemas.new.values().map(|entry| entry.bytes).sum::<usize>());
+        let weigh = |entry: &Entry| weigh(entry.schema.text().unwrap().as_bytes()).unwrap();
+        assert!(all().all(|entry| entry.bytes > weigh(entry)));
+        assert!(!all().any(|entry| entry.schema.text().unwrap().contains("large")));
     }
 }
