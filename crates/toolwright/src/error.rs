@@ -20,12 +20,19 @@ pub struct ToolError {
     pub kind: String,
     /// Whether the same call may succeed later, because it had no effect
     pub retryable: bool,
+    /// The kind of failure of the call, if it is another than that of a failed tool
+    pub(crate) call_kind: Option<CallErrorKind>,
 }
 
 impl ToolError {
     /// Creates an error with a message.
     pub fn new(message: impl Into<String>) -> ToolError {
-        ToolError { message: message.into(), kind: "ToolError".to_owned(), retryable: false }
+        ToolError {
+            message: message.into(),
+            kind: "ToolError".to_owned(),
+            retryable: false,
+            call_kind: None,
+        }
     }
 
     /// Sets the kind.
@@ -140,4 +147,5 @@ kinds! {
     Uncertain "uncertain" "An earlier attempt may have had its effect; it was not repeated"
     Unavailable "unavailable" "The source of the tool cannot be reached, or defines the tool incorrectly"
     Unrecorded "unrecorded" "The journal could not be written, so nothing was done"
+    Waiting "waiting" "A call within it waits for a person"
 }

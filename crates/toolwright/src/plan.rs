@@ -7,14 +7,14 @@
 //! |---|---|
 //! | the tools of a plan, from a toolbox | `tools` |
 //! | the interface of the engines | `engine` |
-//! | the start of a run, and one call of it, on any engine | `start`, `call`, `intent` |
+//! | the start of a run, the driver, and one call, on any engine and at any depth | `start`, `drive`, `call`, `scope` |
 //! | runs with what happened to their calls, in memory or in SQLite | `journal` |
 //! | a run as its journal tells it, and its report | `replay`, `report` |
 //! | what happens in a run, for those who watch it | `event` |
 //! | a plan of a saved run, or of calls in any dialect | `record` |
 //! | a plan that a model writes | `make` |
 //! | the output of a call as that of a step | `output` |
-//! | the engine of this process: start and resume, the loop | `local` |
+//! | the engine of this process, and plans as tools | `local` |
 //!
 //! ```
 //! use toolwright::plan::{Engine, LocalEngine, NewRun, Plan, RunStatus};
@@ -49,9 +49,9 @@
 //! ```
 
 pub(crate) mod call;
+pub(crate) mod drive;
 mod engine;
 mod event;
-pub(crate) mod intent;
 pub mod journal;
 pub(crate) mod local;
 mod make;
@@ -59,6 +59,7 @@ mod output;
 mod record;
 pub(crate) mod replay;
 mod report;
+pub(crate) mod scope;
 pub(crate) mod start;
 mod tools;
 
@@ -66,6 +67,7 @@ pub use engine::{Engine, EngineFuture, NewRun, PlanRunError};
 pub use event::{Observer, PlanEvent, PlanEventKind};
 pub use journal::{RunRecord, RunStatus, StepAnswer};
 pub use local::LocalEngine;
+pub use local::nested::plan_tool;
 pub use make::{MAX_ATTEMPTS, MadePlan, MakeError, make_plan};
 pub use record::{RecordError, messages_with_calls, record_messages, record_run};
 pub use report::{RunReport, StepQuestion, StepReport};

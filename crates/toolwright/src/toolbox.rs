@@ -50,7 +50,7 @@ pub use source::{
     MissingTool, SourceError, SourceFuture, SourceProblem, SourceReport, ToolPage, ToolSource,
 };
 use sources::Sources;
-pub(crate) use step::StepTool;
+pub(crate) use step::{StepCall, StepTool};
 
 use crate::call::journal::{MemoryJournal, SharedJournal};
 use crate::call::key::CallPosition;

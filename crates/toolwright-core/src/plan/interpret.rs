@@ -31,7 +31,7 @@ pub struct PlannedCall {
 /// How the item of a step's `each` ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ItemResult {
-    Value(Json),
+    Value(Arc<Json>),
     /// The condition left it out, or its failure counts as that
     LeftOut,
     /// It failed, and the run continues
@@ -159,10 +159,11 @@ impl Interpreter {
     }
 
     /// Reports the output of a call.
-    pub fn succeed(&mut self, step: usize, item: Option<usize>, output: Json) {
+    pub fn succeed(&mut self, step: usize, item: Option<usize>, output: impl Into<Arc<Json>>) {
+        let output = output.into();
         match item {
             Some(at) => self.record(step, at, ItemResult::Value(output)),
-            None => self.settle(step, StepResult::Succeeded(Arc::new(output))),
+            None => self.settle(step, StepResult::Succeeded(output)),
         }
     }
 
@@ -315,7 +316,7 @@ impl Interpreter {
             StepResult::Failed { error: StepError { message, ..error }, continued: false }
         } else {
             let values = open.results.drain(..).flatten().filter_map(|result| match result {
-                ItemResult::Value(value) => Some(value),
+                ItemResult::Value(value) => Some(Arc::unwrap_or_clone(value)),
                 ItemResult::Null => Some(Json::Null),
                 ItemResult::LeftOut => None,
             });

@@ -16,9 +16,9 @@ pub(crate) struct CallPosition {
     pub(crate) repeats: usize,
 }
 
-/// Maximum length, in bytes, of an id that is used as it is; a longer one is hashed. A call of a plan is recognized as
-/// that of its step by its id, which is at most 64 characters of the step and the position of an item.
-const MAX_ID_BYTES: usize = 320;
+/// Maximum length, in bytes, of an id that is used as it is; a longer one is hashed. What happens to a step of a plan within
+/// a call is recorded under the id of the call: up to eight ids of steps, each of 64 characters, with positions of items.
+const MAX_ID_BYTES: usize = 2400;
 
 impl CallPosition {
     /// The internal id of the call: the model's own if it is unique in the turn.

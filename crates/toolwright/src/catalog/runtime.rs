@@ -30,7 +30,7 @@ use crate::error::ToolError;
 use crate::handler::Handler;
 use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
-use crate::settings::Fill;
+use crate::settings::{Effect, Fill};
 use crate::toolbox::{CompiledTool, Toolbox};
 pub use check::FunctionCheck;
 use http::{HttpFunction, HttpRuntime};
@@ -350,6 +350,11 @@ impl Runner {
     /// Applies the settings of the manifest and of the configuration.
     fn configure(&self, handler: Handler, version: &PrefabVersion, function: &Function) -> Handler {
         let manifest = &version.manifest;
+        // A plan that was interrupted is continued: what its calls did is recorded.
+        let effect = match (&manifest.runtime, function.effect) {
+            (Runtime::Plan, Effect::Once) => Effect::Keyed,
+            (_, effect) => effect,
+        };
         let mut handler = handler
             .with_version(format!("{} {}", manifest.version, version.digest))
             .with_exact_name(exact_tool_name(
@@ -357,7 +362,7 @@ impl Runner {
                 &manifest.version,
                 &function.name,
             ))
-            .with_effect(function.effect)
+            .with_effect(effect)
             .with_hidden(function.hidden.iter().cloned())
             .with_budget(BUDGET);
         for (parameter, fill) in self.fills(manifest.id.as_str(), &function.name) {

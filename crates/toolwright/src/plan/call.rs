@@ -1,55 +1,66 @@
 //! One call of a run, on any engine: the tool with the settings of its step, arguments by handle, attempts, the complete
 //! output.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
 use toolwright_core::json::{MAX_DEPTH, Object};
 use toolwright_core::plan::{PlannedCall, Step, StepError};
 use toolwright_core::{Arguments, Call, Json};
 
+use super::drive::Answered;
 use super::event::PlanEventKind;
-use super::intent::{call_id, call_key};
 use super::journal::{PlanJournalError, Question, StepAnswer};
 use super::output::step_output;
+use super::scope::{RunScope, call_id, call_key, join, nested_key};
 use super::start::now_ms;
-use crate::call::{Approval, CallResult, CallStatus};
+use crate::call::{CallResult, CallStatus};
 use crate::error::{CallError, CallErrorKind};
 use crate::handle::{Handle, HandleId, StoredValue};
 use crate::session::{Scope, Session};
 use crate::settings::{Effect, Retry, Settings};
-use crate::toolbox::{StepTool, Toolbox};
+use crate::toolbox::{StepCall, StepTool, Toolbox};
 
-/// What the calls of a run share.
+/// What the calls of a plan share.
 pub(crate) struct CallScope {
     pub(crate) toolbox: Toolbox,
     pub(crate) session: Session,
     /// The call of a tool that is a plan, if the calls of the steps are within it
     pub(crate) outer: Option<Scope>,
+    /// The run, if the calls are recorded in its journal
+    pub(crate) run: Option<Arc<RunScope>>,
     pub(crate) emit: Box<dyn Fn(PlanEventKind) + Send + Sync>,
-    /// Number of attempts of the run
-    pub(crate) calls: AtomicU64,
-    pub(crate) max_calls: u64,
+    /// Number of attempts of the plan
+    pub(crate) attempts: AtomicU64,
+    pub(crate) max_attempts: u64,
 }
 
 impl CallScope {
-    /// Whether another attempt is within the limit.
-    pub(crate) fn may_call(&self) -> bool {
-        self.calls.load(Ordering::Relaxed) < self.max_calls
+    /// Returns the path of the call whose plan this is; empty for the run itself.
+    pub(crate) fn path(&self) -> &str {
+        self.outer.as_ref().map_or("", |outer| &outer.call_id)
     }
 
-    /// Counts an attempt.
-    pub(crate) fn count_call(&self) {
-        self.calls.fetch_add(1, Ordering::Relaxed);
+    /// Whether another attempt is within the limit of the plan.
+    fn may_repeat(&self) -> bool {
+        self.attempts.load(Ordering::Relaxed) < self.max_attempts
+    }
+
+    fn cancel(&self) -> &CancellationToken {
+        self.outer.as_ref().map_or(&self.session.cancel, |outer| &outer.cancel)
     }
 }
 
 /// How a call ended.
 pub(crate) enum CallEnd {
-    /// It has a result
-    Done { result: Result<Json, StepError>, ended_ms: u64, attempts: u32 },
+    /// It has a result. The start is that of the first attempt, if the host knows it better than the driver
+    Done { result: Result<Json, StepError>, started_ms: Option<u64>, ended_ms: u64, attempts: u32 },
     /// It waits for a person
-    Waiting(Box<Approval>),
+    Waiting(Question),
+    /// It waited for a person because of a call within it, and there is an answer
+    AnsweredWithin,
     /// The run was cancelled
     Cancelled,
     /// The journal failed
@@ -87,7 +98,7 @@ pub(crate) async fn make(
     step: &Step,
     tool: &StepTool,
     call: &PlannedCall,
-    answered: Option<(Question, StepAnswer)>,
+    answered: Answered,
 ) -> CallEnd {
     let id = call_id(&step.id, call.item);
     let answered = match answered {
@@ -101,7 +112,14 @@ pub(crate) async fn make(
         }
         _ => None,
     };
-    let key = call_key(&scope.session.caller.tenant, &scope.session.run, &id);
+    let key = match &scope.outer {
+        Some(outer) => nested_key(outer, &id),
+        None => call_key(&scope.session.caller.tenant, &scope.session.run, &id),
+    };
+    let path = join(scope.path(), &id);
+    if let Some(run) = scope.run.as_ref().filter(|_| !tool.may_repeat()) {
+        run.expect_intent(&key, join(scope.path(), &step.id), call.item);
+    }
     let arguments = match by_handle(scope, call, &id).await {
         Ok(arguments) => Arguments::from_json(&arguments.into()),
         Err(error) => return done(Err(error), 0),
@@ -112,18 +130,16 @@ pub(crate) async fn make(
     loop {
         attempts += 1;
         if attempts > 1 {
-            scope.count_call();
+            scope.attempts.fetch_add(1, Ordering::Relaxed);
         }
         let (step_id, item) = (step.id.clone(), call.item);
         (scope.emit)(PlanEventKind::CallStarted { step: step_id, item, attempt: attempts });
-        let is_retry = attempts > 1;
         let answered = answered.as_ref().map(|(approval, answer)| (&**approval, answer));
+        let is_retry = attempts > 1;
+        let made = StepCall { tool, call: &written, key: &key, answered, is_retry };
         let status = match &scope.outer {
-            None => {
-                let (toolbox, session) = (&scope.toolbox, &scope.session);
-                Ok(toolbox.call_step(session, tool, &written, &key, answered, is_retry).await)
-            }
-            Some(outer) => outer.call_step(tool, &written, is_retry).await,
+            None => Ok(scope.toolbox.call_step(&scope.session, made).await),
+            Some(outer) => outer.call_step(made, scope.run.is_some()).await,
         };
         let status = match status {
             Ok(status) => status,
@@ -134,23 +150,27 @@ pub(crate) async fn make(
         };
         let result = match status {
             CallStatus::Waiting(approval) => {
-                scope.calls.fetch_sub(1, Ordering::Relaxed);
-                return CallEnd::Waiting(Box::new(approval));
+                return CallEnd::Waiting(Question::Approval(Box::new(approval)));
             }
             CallStatus::Done(result) => result,
         };
+        match scope.run.as_ref().and_then(|run| run.waits_within(&path)) {
+            Some(true) => return CallEnd::AnsweredWithin,
+            Some(false) => return CallEnd::Waiting(Question::Within),
+            None => {}
+        }
         let Some(error) = &result.error else {
             let output = output(&result, tool);
             return done(output, attempts);
         };
-        if error.kind == CallErrorKind::Cancelled && scope.session.cancel.is_cancelled() {
+        if error.kind == CallErrorKind::Cancelled && scope.cancel().is_cancelled() {
             return CallEnd::Cancelled;
         }
         if error.kind == CallErrorKind::Unrecorded {
             // Nothing was done, so this is no result of the call: the run can be continued later.
             return CallEnd::Unrecorded(PlanJournalError::Failed(error.text.clone()));
         }
-        if attempts > retries || !scope.may_call() || !may_repeat(error, tool.may_repeat()) {
+        if attempts > retries || !scope.may_repeat() || !may_repeat(error, tool.may_repeat()) {
             let error = StepError::new(error.error_type(), error.text.as_str());
             return done(Err(error), attempts);
         }
@@ -162,7 +182,7 @@ pub(crate) async fn make(
         }
         tokio::select! {
             () = tokio::time::sleep(pause.wait(attempts)) => {}
-            () = scope.session.cancel.cancelled() => return CallEnd::Cancelled,
+            () = scope.cancel().cancelled() => return CallEnd::Cancelled,
         }
     }
 }
@@ -175,7 +195,7 @@ fn may_repeat(error: &CallError, is_idempotent: bool) -> bool {
 }
 
 fn done(result: Result<Json, StepError>, attempts: u32) -> CallEnd {
-    CallEnd::Done { result, ended_ms: now_ms(), attempts }
+    CallEnd::Done { result, started_ms: None, ended_ms: now_ms(), attempts }
 }
 
 /// Puts values behind handles where the plan says so. A repeated call has the same handles, so that it is the call that

@@ -87,14 +87,15 @@ pub trait Engine: Send + Sync {
     fn drive<'a>(&'a self, run: &'a str, observer: Option<Observer>)
     -> EngineFuture<'a, RunReport>;
 
-    /// Answers a question of a run. If the run is not being driven, drive it to continue.
+    /// Answers a question of a run; without an item, those of all items of the step. Returns whether the run goes on with
+    /// it; otherwise drive it.
     fn answer<'a>(
         &'a self,
         run: &'a str,
         step: &'a str,
         item: Option<usize>,
         answer: StepAnswer,
-    ) -> EngineFuture<'a, ()>;
+    ) -> EngineFuture<'a, bool>;
 
     /// Cancels a run.
     fn cancel<'a>(&'a self, run: &'a str) -> EngineFuture<'a, ()>;

@@ -38,7 +38,7 @@ pub struct RunRecord {
     pub inputs: Arc<Json>,
     /// The digest of each tool when the run started
     pub digests: Vec<(String, String)>,
-    /// The state when it was last recorded; a run that was interrupted is `running`
+    /// The state
     pub status: RunStatus,
     /// When it started, in milliseconds since 1970
     pub created_ms: u64,
@@ -52,8 +52,10 @@ pub struct RunRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RunStatus {
-    /// Calls are being made, or were when the process ended
+    /// Calls are being made
     Running,
+    /// It has not ended, and nothing makes its calls
+    Interrupted,
     /// It waits for a person
     Waiting,
     /// All steps have ended, and none failed that may not
@@ -66,8 +68,9 @@ pub enum RunStatus {
 
 impl RunStatus {
     /// All states.
-    pub const ALL: [RunStatus; 5] = [
+    pub const ALL: [RunStatus; 6] = [
         RunStatus::Running,
+        RunStatus::Interrupted,
         RunStatus::Waiting,
         RunStatus::Succeeded,
         RunStatus::Failed,
@@ -78,6 +81,7 @@ impl RunStatus {
     pub fn as_str(self) -> &'static str {
         match self {
             RunStatus::Running => "running",
+            RunStatus::Interrupted => "interrupted",
             RunStatus::Waiting => "waiting",
             RunStatus::Succeeded => "succeeded",
             RunStatus::Failed => "failed",
@@ -100,7 +104,7 @@ impl RunStatus {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// The id of the step
+    /// The id of the step. That of a plan within a call of the run follows the id of the call: `outer/inner`
     pub step: String,
     /// The position of the item, if the step has `each`
     pub item: Option<usize>,
@@ -121,7 +125,7 @@ pub enum EntryEvent {
     /// The call succeeded
     Succeeded {
         /// Its complete output
-        output: Json,
+        output: Arc<Json>,
         /// When the first attempt started, in milliseconds since 1970
         started_ms: u64,
         /// Number of attempts
@@ -162,6 +166,8 @@ pub enum Question {
     Approval(Box<Approval>),
     /// Whether a call ran that was interrupted and may not be repeated
     Uncertain,
+    /// The questions are those of calls within the call. It is not recorded
+    Within,
 }
 
 /// The answer of a person.
@@ -197,6 +203,7 @@ impl Question {
                 "The call was interrupted, and it is unknown whether it had its effect. Approve it to run it \
                  again, reject it, or give its output."
             }
+            Question::Within => "A call within the call waits for a person.",
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The engine of this process: it makes calls through a toolbox and records them in a journal.
 
 mod drive;
+mod host;
 pub(crate) mod nested;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use toolwright_core::json::pointer;
 use toolwright_core::plan::{
@@ -16,13 +16,15 @@ use toolwright_core::plan::{
 
 use super::engine::{Engine, EngineFuture, NewRun, PlanRunError};
 use super::event::Observer;
-use super::intent::call_id;
 use super::journal::{
     Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, RunRecord, RunStatus,
     StepAnswer,
 };
-use super::replay::{Next, Place, Replay};
-use super::report::RunReport;
+use super::replay::{
+    NestedEntries, NestedQuestion, Next, Place, Replay, nested_questions, split_entries,
+};
+use super::report::{RunReport, StepQuestion};
+use super::scope::{RunScope, call_id, outermost};
 use super::start::{blocking, check_run, digests, new_record, now_ms};
 use super::tools::plan_tools;
 use crate::context::Context;
@@ -44,19 +46,36 @@ pub struct LocalEngine {
     accepts_changed_tools: bool,
     /// Who acts through this engine
     caller: Caller,
+    /// Cancelled when no further call may start
+    stop: CancellationToken,
+    /// Held while an answer is recorded
+    answering: Arc<tokio::sync::Mutex<()>>,
     /// The runs that are being driven
     live: Arc<Mutex<HashMap<Arc<str>, LiveRun>>>,
 }
 
 /// A run that is being driven.
+#[derive(Clone)]
 struct LiveRun {
     cancel: CancellationToken,
-    answers: mpsc::UnboundedSender<(String, Option<usize>, StepAnswer)>,
+    scope: Arc<RunScope>,
     running: RunningCalls,
+    /// Cancelled when the drive has ended
+    ended: CancellationToken,
+}
+
+/// A run as its journal tells it.
+struct Loaded {
+    record: RunRecord,
+    tools: PlanTools,
+    replay: Replay,
+    /// What happened within its calls
+    nested: NestedEntries,
+    nested_questions: Vec<NestedQuestion>,
 }
 
 /// The calls in progress of a run, and when each started, in milliseconds since 1970.
-type RunningCalls = Arc<Mutex<HashMap<Place, u64>>>;
+type RunningCalls = Arc<Mutex<Vec<(Place, u64)>>>;
 
 impl LocalEngine {
     /// Creates an engine whose runs end with the process.
@@ -69,6 +88,8 @@ impl LocalEngine {
             parallel: PARALLEL,
             accepts_changed_tools: false,
             caller: Caller::default(),
+            stop: CancellationToken::new(),
+            answering: Arc::default(),
             live: Arc::default(),
         }
     }
@@ -118,6 +139,13 @@ impl LocalEngine {
     #[must_use]
     pub fn with_caller(mut self, caller: Caller) -> LocalEngine {
         self.caller = caller;
+        self
+    }
+
+    /// Lets runs end as interrupted after their calls in progress, once the token is cancelled.
+    #[must_use]
+    pub fn with_stop(mut self, stop: CancellationToken) -> LocalEngine {
+        self.stop = stop;
         self
     }
 
@@ -185,39 +213,91 @@ impl LocalEngine {
             let event = &entry.event;
             let is_of_run =
                 matches!(event, Asked(_) | Answered { .. } | DriveStarted | DriveEnded { .. });
-            !is_of_run && !repeated.contains(&entry.step)
+            !is_of_run && !repeated.contains(outermost(&entry.step).0)
         });
         self.journal.create(&forked, entries).await?;
         Ok(forked.id)
     }
 
     /// Loads a run, with the tools of its plan.
-    async fn load(&self, run: &str) -> Result<(RunRecord, PlanTools, Replay), PlanRunError> {
+    async fn load(&self, run: &str) -> Result<Loaded, PlanRunError> {
+        let is_live = self.live().contains_key(run);
         let (record, entries) = self.journal.load(run).await?;
         let tools = self.tools(&record.plan).await;
         let graph = Arc::new(Graph::new(&record.plan, &tools));
         let (plan, inputs) = (Arc::clone(&record.plan), Arc::clone(&record.inputs));
-        let replay = Replay::new(&record, entries, Interpreter::new(plan, graph, inputs));
-        Ok((record, tools, replay))
+        let (own, nested) = split_entries(entries);
+        let nested_questions = nested_questions(&nested, is_live);
+        let interpreter = Interpreter::new(plan, graph, inputs);
+        let replay = Replay::new(record.created_ms, own, interpreter);
+        Ok(Loaded { record, tools, replay, nested, nested_questions })
     }
 
     /// Checks that a run can be continued: it has not ended, and its tools are those that it started with.
     pub async fn check_run(&self, run: &str) -> Result<(), PlanRunError> {
-        let (record, tools, _) = self.load(run).await?;
-        self.check_record(&record, &tools)
+        let loaded = self.load(run).await?;
+        self.check_record(&loaded.record, &loaded.tools)
+    }
+
+    /// Records the answer to a question of a run. Without an item, it answers the questions of all items of the step.
+    async fn answer_step(
+        &self,
+        run: &str,
+        step: &str,
+        item: Option<usize>,
+        answer: StepAnswer,
+    ) -> Result<bool, PlanRunError> {
+        let _turn = self.answering.lock().await;
+        // If another process drives the run, a call that was started there may be in progress.
+        let _claim = loop {
+            if self.live().contains_key(run) {
+                break None;
+            }
+            match self.journal.claim(run).await {
+                Ok(claim) => break Some(claim),
+                // A drive has just started here.
+                Err(PlanJournalError::InProgress(_)) if self.live().contains_key(run) => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+        let is_live = _claim.is_none();
+        let Loaded { record, mut replay, nested_questions, .. } = self.load(run).await?;
+        if record.status.is_final() {
+            return Err(PlanRunError::Ended(record.status.as_str()));
+        }
+        replay.prepare_report(is_live);
+        let mut new: HashSet<(String, Option<usize>)> = HashSet::new();
+        while let Some(next) = replay.next() {
+            if let Next::Ask((at, item), _) = next {
+                new.insert((record.plan.steps[at].id.clone(), item));
+            }
+        }
+        let unrecorded = nested_questions.iter().filter(|own| !own.is_recorded);
+        new.extend(unrecorded.map(|own| (own.step.clone(), own.item)));
+        let mut questions = StepQuestion::all(&record.plan, &replay, nested_questions);
+        questions.retain(|own| own.step == step && (item.is_none() || own.item == item));
+        if questions.is_empty() {
+            return Err(PlanRunError::NoQuestion(step.to_owned()));
+        }
+        let mut is_continued = true;
+        for StepQuestion { step, item, question, tool } in questions {
+            let entry = |event| Entry::new(step.as_str(), item, now_ms(), event);
+            if new.contains(&(step.clone(), item)) {
+                self.journal.append(run, entry(EntryEvent::Asked(question))).await?;
+            }
+            let by = Some(self.caller.id.clone());
+            let answered = EntryEvent::Answered { answer: answer.clone(), by };
+            self.journal.append(run, entry(answered)).await?;
+            self.record_answer(&record, &call_id(&step, item), &tool, &answer).await;
+            let live = self.live().get(run).map(|live| Arc::clone(&live.scope));
+            is_continued &= live.is_some_and(|scope| scope.deliver(&step, item, &answer));
+        }
+        Ok(is_continued)
     }
 
     /// Records in the ledger who answered a question.
-    async fn record_answer(
-        &self,
-        record: &RunRecord,
-        step: &str,
-        item: Option<usize>,
-        answer: &StepAnswer,
-    ) {
+    async fn record_answer(&self, record: &RunRecord, call: &str, tool: &str, answer: &StepAnswer) {
         let Some(ledger) = self.toolbox.ledger() else { return };
-        let tool = record.plan.position(step).map(|at| record.plan.steps[at].tool.as_str());
-        let tool = tool.unwrap_or_default();
         // The name of the tool has no version.
         let handler = self.toolbox.resolve(tool).await;
         let tool = handler.as_ref().map_or(tool, |handler| handler.tool().name.as_str());
@@ -225,7 +305,7 @@ impl LocalEngine {
             time: SystemTime::now(),
             run: record.id.clone(),
             caller: self.caller.clone(),
-            approval: call_id(step, item).into(),
+            approval: call.into(),
             tool: tool.into(),
             conversation: None,
             approved: *answer == StepAnswer::Approve,
@@ -274,39 +354,8 @@ impl Engine for LocalEngine {
         step: &'a str,
         item: Option<usize>,
         answer: StepAnswer,
-    ) -> EngineFuture<'a, ()> {
-        Box::pin(async move {
-            // If another process drives the run, a call that was started there may be in progress.
-            let is_live = self.live().contains_key(run);
-            let _claim = if is_live { None } else { Some(self.journal.claim(run).await?) };
-            let (record, _, mut replay) = self.load(run).await?;
-            if record.status.is_final() {
-                return Err(PlanRunError::Ended(record.status.as_str()));
-            }
-            replay.prepare_report(is_live);
-            let mut is_new = false;
-            let place = record.plan.position(step).map(|at| (at, item));
-            while let Some(next) = replay.next() {
-                is_new |= matches!(next, Next::Ask(own, _) if Some(own) == place);
-            }
-            let asked = replay.questions().into_iter().find(|(own, _)| Some(*own) == place);
-            let Some((_, question)) = asked else {
-                return Err(PlanRunError::NoQuestion(step.to_owned()));
-            };
-            let entry = |event| Entry { step: step.to_owned(), item, time_ms: now_ms(), event };
-            if is_new {
-                self.journal.append(run, entry(EntryEvent::Asked(question.clone()))).await?;
-            }
-            let by = Some(self.caller.id.clone());
-            let answered = EntryEvent::Answered { answer: answer.clone(), by };
-            self.journal.append(run, entry(answered)).await?;
-            self.record_answer(&record, step, item, &answer).await;
-            if let Some(live) = self.live().get(run) {
-                // A drive that has just ended reads the answer from the journal next time.
-                drop(live.answers.send((step.to_owned(), item, answer)));
-            }
-            Ok(())
-        })
+    ) -> EngineFuture<'a, bool> {
+        Box::pin(self.answer_step(run, step, item, answer))
     }
 
     fn cancel<'a>(&'a self, run: &'a str) -> EngineFuture<'a, ()> {
@@ -326,7 +375,8 @@ impl Engine for LocalEngine {
 
     fn report<'a>(&'a self, run: &'a str) -> EngineFuture<'a, RunReport> {
         Box::pin(async move {
-            let (record, _, mut replay) = self.load(run).await?;
+            let loaded = self.load(run).await?;
+            let Loaded { record, mut replay, nested_questions, .. } = loaded;
             let running = self.live().get(run).map(|live| Arc::clone(&live.running));
             replay.prepare_report(running.is_some());
             // Recorded results are applied; what comes next is not made.
@@ -336,17 +386,11 @@ impl Engine for LocalEngine {
                 replay.start(step, started_ms);
             }
             let error = replay.error.clone();
-            Ok(RunReport::new(record, &replay, error))
+            Ok(RunReport::new(record, &replay, nested_questions, None, error))
         })
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl From<PlanJournalError> for crate::call::journal::JournalError {
-    fn from(error: PlanJournalError) -> crate::call::journal::JournalError {
-        crate::call::journal::JournalError(error.to_string())
-    }
 }

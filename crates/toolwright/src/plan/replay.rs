@@ -1,6 +1,7 @@
 //! A run as its journal tells it: recorded results are applied, the other calls come next.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use toolwright_core::Json;
 use toolwright_core::json::Object;
@@ -8,7 +9,8 @@ use toolwright_core::plan::{
     Interpreter, PlannedCall, StepError, StepResult, StepState, StepStatus,
 };
 
-use super::journal::{Entry, EntryEvent, Question, RunRecord, StepAnswer};
+use super::journal::{Entry, EntryEvent, Question, StepAnswer};
+use super::scope::{call_id, is_within, join, split};
 
 /// A step, and the item of its `each`.
 pub(crate) type Place = (usize, Option<usize>);
@@ -36,7 +38,7 @@ pub(crate) struct Replay {
     /// How much memory these arguments have
     input_bytes: usize,
     /// How long the run was driven, if that is recorded
-    pub(super) driven_ms: u64,
+    pub(crate) driven_ms: u64,
     /// The drive that is being read: its start, and when something happened in it last
     drive: Option<(u64, u64)>,
     /// Why the run as a whole failed
@@ -56,11 +58,92 @@ struct Waiting {
 /// What the journal has of a call.
 #[derive(Default)]
 struct Recorded {
-    result: Option<Result<Json, StepError>>,
+    result: Option<Result<Arc<Json>, StepError>>,
     /// Whether it was started and may not be repeated
     is_uncertain: bool,
     question: Option<Question>,
     answer: Option<StepAnswer>,
+}
+
+impl Recorded {
+    fn apply(&mut self, event: EntryEvent) {
+        match event {
+            EntryEvent::Intent => {
+                self.is_uncertain = true;
+                // The answer was about this start of the call.
+                (self.question, self.answer) = (None, None);
+            }
+            EntryEvent::Withdrawn => self.is_uncertain = false,
+            EntryEvent::Succeeded { output, .. } => self.result = Some(Ok(output)),
+            EntryEvent::Failed { error, .. } => self.result = Some(Err(error)),
+            // An earlier answer was about another question.
+            EntryEvent::Asked(question) => (self.question, self.answer) = (Some(question), None),
+            // Without a question it would be taken for the answer to a later one.
+            EntryEvent::Answered { answer, .. } => {
+                self.answer = self.question.is_some().then_some(answer);
+            }
+            EntryEvent::DriveStarted | EntryEvent::DriveEnded { .. } => {}
+        }
+    }
+}
+
+/// A question of a call within a call of the run.
+pub(crate) struct NestedQuestion {
+    /// The path of the step, as `outer/inner`
+    pub(crate) step: String,
+    pub(crate) item: Option<usize>,
+    pub(crate) question: Question,
+    /// Whether the question is in the journal
+    pub(crate) is_recorded: bool,
+}
+
+/// What happened within the calls of a run, by their paths.
+pub(crate) type NestedEntries = BTreeMap<String, Vec<Entry>>;
+
+/// Separates what happened to the steps of a run from what happened within their calls. Calls with a result are left out.
+pub(crate) fn split_entries(entries: Vec<Entry>) -> (Vec<Entry>, NestedEntries) {
+    let (mut own, mut nested) = (Vec::new(), NestedEntries::new());
+    for mut entry in entries {
+        let (call, step) = split(&entry.step);
+        if matches!(entry.event, EntryEvent::Succeeded { .. } | EntryEvent::Failed { .. }) {
+            remove_within(&mut nested, &join(call, &call_id(step, entry.item)));
+        }
+        if call.is_empty() {
+            own.push(entry);
+        } else {
+            let (call, step) = (call.to_owned(), step.to_owned());
+            entry.step = step;
+            nested.entry(call).or_default().push(entry);
+        }
+    }
+    (own, nested)
+}
+
+/// Removes what happened within a call.
+pub(crate) fn remove_within(nested: &mut NestedEntries, call: &str) {
+    nested.retain(|own, _| !is_within(own, call));
+}
+
+/// Returns the questions within calls. If the run is being driven, a call that was started is in progress.
+pub(crate) fn nested_questions(nested: &NestedEntries, is_live: bool) -> Vec<NestedQuestion> {
+    let mut questions = Vec::new();
+    for (call, entries) in nested {
+        let mut calls: BTreeMap<(&str, Option<usize>), Recorded> = BTreeMap::new();
+        for entry in entries {
+            calls.entry((&entry.step, entry.item)).or_default().apply(entry.event.clone());
+        }
+        for ((step, item), recorded) in calls {
+            let is_recorded = recorded.question.is_some();
+            let is_uncertain = recorded.is_uncertain && !is_live;
+            let question = recorded.question.or(is_uncertain.then_some(Question::Uncertain));
+            let is_open = recorded.result.is_none() && recorded.answer.is_none();
+            if let Some(question) = question.filter(|_| is_open) {
+                let step = join(call, step);
+                questions.push(NestedQuestion { step, item, question, is_recorded });
+            }
+        }
+    }
+    questions
 }
 
 /// What comes next.
@@ -74,15 +157,16 @@ pub(crate) enum Next {
 }
 
 impl Replay {
-    /// Applies the entries of a run to the interpreter of its plan.
-    pub(crate) fn new(record: &RunRecord, entries: Vec<Entry>, interpreter: Interpreter) -> Replay {
+    /// Applies the entries of a run to the interpreter of its plan. Times of steps count from the start of the run.
+    pub(crate) fn new(started_ms: u64, entries: Vec<Entry>, interpreter: Interpreter) -> Replay {
+        let plan = Arc::clone(interpreter.plan());
         let mut replay = Replay {
-            statuses: vec![StepStatus::default(); record.plan.steps.len()],
+            statuses: vec![StepStatus::default(); plan.steps.len()],
             interpreter,
             recorded: HashMap::new(),
             waiting: HashMap::new(),
             waiting_bytes: 0,
-            started_ms: record.created_ms,
+            started_ms,
             is_live: false,
             inputs: None,
             input_bytes: 0,
@@ -92,7 +176,7 @@ impl Replay {
             calls: 0,
         };
         let positions: HashMap<&str, usize> =
-            record.plan.steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
+            plan.steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
         for entry in entries {
             replay.count_time(&entry);
             if let Some(&step) = positions.get(entry.step.as_str()) {
@@ -108,14 +192,16 @@ impl Replay {
         match &entry.event {
             EntryEvent::DriveStarted => {
                 self.end_drive(None);
+                self.error = None;
                 self.drive = Some((entry.time_ms, entry.time_ms));
             }
             EntryEvent::DriveEnded { error } => {
                 self.end_drive(Some(entry.time_ms));
                 self.error.clone_from(error);
             }
-            EntryEvent::Asked(_) | EntryEvent::Answered { .. } => {}
+            EntryEvent::Asked(_) | EntryEvent::Answered { .. } => self.error = None,
             _ => {
+                self.error = None;
                 if let Some((_, last)) = &mut self.drive {
                     *last = entry.time_ms.max(*last);
                 }
@@ -130,38 +216,13 @@ impl Replay {
     }
 
     fn read(&mut self, step: usize, entry: Entry) {
-        let place = (step, entry.item);
-        let mut ended = None;
-        let recorded = self.recorded.entry(place).or_default();
-        match entry.event {
-            EntryEvent::Intent => {
-                recorded.is_uncertain = true;
-                // The answer was about this start of the call.
-                (recorded.question, recorded.answer) = (None, None);
-            }
-            EntryEvent::Withdrawn => recorded.is_uncertain = false,
-            EntryEvent::Succeeded { output, started_ms, attempts } => {
-                recorded.result = Some(Ok(output));
-                ended = Some((started_ms, attempts));
-            }
-            EntryEvent::Failed { error, started_ms, attempts } => {
-                recorded.result = Some(Err(error));
-                ended = Some((started_ms, attempts));
-            }
-            // An earlier answer was about another question.
-            EntryEvent::Asked(question) => {
-                (recorded.question, recorded.answer) = (Some(question), None);
-            }
-            // Without a question it would be taken for the answer to a later one.
-            EntryEvent::Answered { answer, .. } => {
-                recorded.answer = recorded.question.is_some().then_some(answer);
-            }
-            EntryEvent::DriveStarted | EntryEvent::DriveEnded { .. } => {}
-        }
-        if let Some((started_ms, attempts)) = ended {
+        if let EntryEvent::Succeeded { started_ms, attempts, .. }
+        | EntryEvent::Failed { started_ms, attempts, .. } = entry.event
+        {
             self.start(step, started_ms);
             self.end(step, entry.time_ms, attempts);
         }
+        self.recorded.entry((step, entry.item)).or_default().apply(entry.event);
     }
 
     /// Notes that a call of a step has started.
@@ -254,10 +315,22 @@ impl Replay {
         }
     }
 
-    /// Whether an earlier item lets the step of an item fail.
+    /// Whether an earlier item lets the step of an item fail, or the step has ended.
     pub(crate) fn is_abandoned(&self, step: usize, item: Option<usize>) -> bool {
+        if self.interpreter.result(step).is_some() {
+            return true;
+        }
         let failed = self.interpreter.failed_item(step);
         failed.is_some_and(|failed| item.is_some_and(|item| item > failed))
+    }
+
+    /// Forgets the failures of calls that had no effect, so that they are made again.
+    pub(crate) fn forget_failures(&mut self) {
+        for recorded in self.recorded.values_mut() {
+            if !recorded.is_uncertain && matches!(recorded.result, Some(Err(_))) {
+                recorded.result = None;
+            }
+        }
     }
 
     /// Returns the recorded output of a step, or of the last item that has one.
@@ -266,7 +339,7 @@ impl Replay {
         let outputs = places.filter_map(|((_, item), recorded)| {
             Some((item, recorded.result.as_ref()?.as_ref().ok()?))
         });
-        outputs.max_by_key(|(item, _)| **item).map(|(_, output)| output)
+        outputs.max_by_key(|(item, _)| **item).map(|(_, output)| &**output)
     }
 
     /// Lets a call wait for a person.
@@ -296,10 +369,24 @@ impl Replay {
         None
     }
 
-    /// Returns the calls that wait for a person, in order.
+    /// Continues with a call, because a person has answered a question within it; none if it does not wait.
+    pub(crate) fn continue_call(&mut self, place: Place) -> Option<Next> {
+        self.waiting.get(&place).filter(|own| own.question == Question::Within)?;
+        let Waiting { call, bytes, .. } = self.waiting.remove(&place)?;
+        self.waiting_bytes -= bytes;
+        Some(Next::Call(call, None))
+    }
+
+    /// Whether calls wait for a person.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Returns the questions to a person, in order, without those within calls.
     pub(crate) fn questions(&self) -> Vec<(Place, &Question)> {
+        let questions = self.waiting.iter().map(|(place, own)| (*place, &own.question));
         let mut questions: Vec<_> =
-            self.waiting.iter().map(|(place, own)| (*place, &own.question)).collect();
+            questions.filter(|(_, question)| **question != Question::Within).collect();
         questions.sort_by_key(|(place, _)| *place);
         questions
     }

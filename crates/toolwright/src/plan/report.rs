@@ -3,10 +3,11 @@
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 use toolwright_core::object;
-use toolwright_core::plan::{StepError, StepResult, StepState, StepStatus};
+use toolwright_core::plan::{Plan, Step, StepError, StepResult, StepState, StepStatus};
 
 use super::journal::{Question, RunRecord, RunStatus};
-use super::replay::Replay;
+use super::replay::{NestedQuestion, Replay};
+use super::scope::outermost;
 use crate::redact::redact;
 
 /// Maximum number of bytes of a preview.
@@ -59,12 +60,21 @@ pub struct StepQuestion {
     pub step: String,
     /// The item of its `each`
     pub item: Option<usize>,
+    /// The tool of the call; of a call within the call of a step, that of the step if the question does not name one
+    pub tool: String,
     /// The question
     pub question: Question,
 }
 
 impl RunReport {
-    pub(crate) fn new(run: RunRecord, replay: &Replay, error: Option<StepError>) -> RunReport {
+    /// Reports a run. The outputs are computed if they are not known yet.
+    pub(crate) fn new(
+        run: RunRecord,
+        replay: &Replay,
+        nested: Vec<NestedQuestion>,
+        outputs: Option<Object>,
+        error: Option<StepError>,
+    ) -> RunReport {
         let interpreter = &replay.interpreter;
         let plan = interpreter.plan();
         let id = |step: usize| plan.steps[step].id.clone();
@@ -96,14 +106,12 @@ impl RunReport {
             }
             steps.push(report);
         }
-        let questions = replay.questions().into_iter().map(|((step, item), question)| {
-            StepQuestion { step: id(step), item, question: question.clone() }
-        });
-        let (outputs, error) = match interpreter.outputs() {
+        let questions = StepQuestion::all(plan, replay, nested);
+        let (outputs, error) = match outputs.map_or_else(|| interpreter.outputs(), Ok) {
             Ok(outputs) => (outputs, error),
             Err(too_large) => (Object::new(), error.or(Some(too_large))),
         };
-        RunReport { run, outputs, questions: questions.collect(), steps, error }
+        RunReport { run, outputs, questions, steps, error }
     }
 
     /// Returns the state of the run.
@@ -153,18 +161,42 @@ fn preview(value: &Json) -> String {
 }
 
 impl StepQuestion {
+    /// Returns the questions of a run, also those within its calls.
+    pub(crate) fn all(
+        plan: &Plan,
+        replay: &Replay,
+        nested: Vec<NestedQuestion>,
+    ) -> Vec<StepQuestion> {
+        let own = replay.questions().into_iter().map(|((step, item), question)| {
+            let Step { id, tool, .. } = &plan.steps[step];
+            let (step, tool) = (id.clone(), tool.clone());
+            StepQuestion { step, item, tool, question: question.clone() }
+        });
+        let nested = nested.into_iter().filter_map(|nested| {
+            let NestedQuestion { step, item, question, .. } = nested;
+            let (outer, outer_item) = outermost(&step);
+            let outer = plan.position(outer).filter(|at| !replay.is_abandoned(*at, outer_item))?;
+            let tool = match &question {
+                Question::Approval(approval) => approval.call.name.clone(),
+                _ => plan.steps[outer].tool.clone(),
+            };
+            Some(StepQuestion { step, item, tool, question })
+        });
+        own.chain(nested).collect()
+    }
+
     /// Returns the JSON form.
     pub fn to_json(&self) -> Object {
         let kind = match &self.question {
             Question::Approval(_) => "approval",
-            Question::Uncertain => "uncertain",
+            Question::Uncertain | Question::Within => "uncertain",
         };
         let mut out = object! {"step": self.step.as_str()};
         out.insert_some("item", self.item);
         out.insert("kind", kind);
         out.insert("reason", self.question.reason());
+        out.insert("tool", self.tool.as_str());
         if let Question::Approval(approval) = &self.question {
-            out.insert("tool", approval.call.name.as_str());
             out.insert("arguments", approval.arguments.clone());
         }
         out

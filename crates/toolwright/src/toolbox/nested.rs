@@ -18,9 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 use toolwright_core::{Arguments, Call, Json};
 
+use super::Toolbox;
 use super::item::{CompiledTool, Item};
-use super::pipeline::{self, CallState};
-use super::{StepTool, Toolbox};
+use super::pipeline::{self, CallState, PreparedCall};
+use super::step::StepCall;
 use crate::call::key::{self, CallPosition};
 use crate::call::{CallResult, CallStatus, Completeness, canonical};
 use crate::context::Context;
@@ -182,7 +183,7 @@ impl Scope {
         let active = self.active(tool)?;
         let found = active.toolbox.find(tool).await;
         let (call, position) = self.nested(&active, tool, arguments.into());
-        result(&self.tool, self.call_found(&active, &call, found, position, false).await, tool)
+        result(&self.tool, self.call_found(&active, &call, found, position).await, tool)
     }
 
     /// Calls a tool that is not in the toolbox, and is otherwise as [`call`](Scope::call).
@@ -195,22 +196,29 @@ impl Scope {
         let active = self.active(name)?;
         let (call, position) = self.nested(&active, name, arguments.into());
         let found = Ok(Some(tool.0.clone()));
-        result(&self.tool, self.call_found(&active, &call, found, position, false).await, name)
+        result(&self.tool, self.call_found(&active, &call, found, position).await, name)
     }
 
-    /// Calls the tool of a step of a plan. The id of the call is unique within this call, so that every attempt at the step
-    /// has the same idempotency key.
+    /// Calls the tool of a step of a plan. The id of the call is unique within this call. A call that needs approval is
+    /// refused, unless the plan can wait for a person.
     pub(crate) async fn call_step(
         &self,
-        tool: &StepTool,
-        call: &Call,
-        is_retry: bool,
+        step: StepCall<'_>,
+        may_wait: bool,
     ) -> Result<CallStatus, CallError> {
-        let active = self.active(&call.name)?;
-        let id = format!("{}/{}", self.call_id, call.id.as_deref().unwrap_or_default());
-        let call = Call { id: Some(id), ..call.clone() };
-        let found = Ok(Some(tool.item().clone()));
-        Ok(self.call_found(&active, &call, found, CallPosition::default(), is_retry).await)
+        let active = self.active(&step.call.name)?;
+        let id = format!("{}/{}", self.call_id, step.call.id.as_deref().unwrap_or_default());
+        let call = Call { id: Some(id), ..step.call.clone() };
+        let found = Ok(Some(step.tool.item().clone()));
+        let session = self.nested_session(&active);
+        let position = CallPosition::default();
+        let prepared = self.prepare(&active, &session, &call, found, position, may_wait).await;
+        Ok(step.proceed(&active.toolbox, &session, prepared).await)
+    }
+
+    /// Whether this call, or one around it, is made again because it failed.
+    pub(crate) fn is_retry(&self) -> bool {
+        self.active(&self.tool).is_ok_and(|active| active.is_retry())
     }
 
     /// Returns a call that this one makes, and how often it was made before.
@@ -238,15 +246,32 @@ impl Scope {
         call: &Call,
         found: Result<Option<Arc<Item>>, CallError>,
         position: CallPosition,
-        is_retry: bool,
     ) -> CallStatus {
-        let tool = call.name.as_str();
+        let session = self.nested_session(active);
+        let prepared = self.prepare(active, &session, call, found, position, false).await;
+        pipeline::proceed(&active.toolbox, &session, prepared).await
+    }
+
+    /// Returns the session of calls within this one.
+    fn nested_session(&self, active: &ActiveCall) -> Session {
         let (context, cancel) = (active.context.clone(), self.cancel.clone());
-        let session = Session { context, cancel, ..self.session.clone() };
-        let (toolbox, completeness) = (&active.toolbox, Completeness::Complete);
+        Session { context, cancel, ..self.session.clone() }
+    }
+
+    /// Checks a call within this one.
+    async fn prepare<'c>(
+        &self,
+        active: &Arc<ActiveCall>,
+        session: &Session,
+        call: &'c Call,
+        found: Result<Option<Arc<Item>>, CallError>,
+        position: CallPosition,
+        may_wait: bool,
+    ) -> PreparedCall<'c> {
+        let (tool, completeness) = (call.name.as_str(), Completeness::Complete);
+        let toolbox = &active.toolbox;
         let mut prepared =
-            pipeline::prepare_found(toolbox, &session, call, found, position, completeness).await;
-        prepared.state.is_retry = is_retry;
+            pipeline::prepare_found(toolbox, session, call, found, position, completeness).await;
         prepared.state.outer = Some(Outer {
             call_id: self.call_id.clone(),
             deadline: self.deadline,
@@ -255,7 +280,7 @@ impl Scope {
         });
         if let Ok(runnable) = &prepared.runnable {
             let refusal = active.refuses(tool, &runnable.item).or_else(|| {
-                let reason = runnable.ask.as_ref()?;
+                let reason = runnable.ask.as_ref().filter(|_| !may_wait)?;
                 let problem = format!("it needs the approval of a person. {reason}");
                 Some(refused(&self.tool, tool, &problem))
             });
@@ -263,7 +288,7 @@ impl Scope {
                 prepared.runnable = Err(error);
             }
         }
-        pipeline::proceed(toolbox, &session, prepared).await
+        prepared
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn failed(handler: &Handler, error: &ToolError) -> CallError {
         None => format!("{} failed: {}", handler.tool().name, error.message),
     };
     CallError {
-        kind: CallErrorKind::Failed,
+        kind: error.call_kind.unwrap_or(CallErrorKind::Failed),
         text,
         tool_kind: Some(error.kind.clone()),
         retryable: error.retryable,

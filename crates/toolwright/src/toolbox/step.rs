@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use toolwright_core::{Call, Tool};
 
+use super::Toolbox;
 use super::item::Item;
-use super::{Toolbox, pipeline};
+use super::pipeline::{self, PreparedCall};
 use crate::call::key::CallPosition;
 use crate::call::{Answer, Approval, CallStatus, Completeness, approval};
 use crate::error::CallError;
@@ -51,29 +52,45 @@ impl Toolbox {
         Ok(StepTool(Arc::new(Item { handler, ..(*item).clone() })))
     }
 
-    /// Makes a call of a step, with the answer of a person if it asked for approval before.
-    pub(crate) async fn call_step(
+    /// Makes a call of a step.
+    pub(crate) async fn call_step(&self, session: &Session, call: StepCall<'_>) -> CallStatus {
+        let found = Ok(Some(call.tool.0.clone()));
+        let (position, completeness) = (CallPosition::default(), Completeness::Complete);
+        let prepared =
+            pipeline::prepare_found(self, session, call.call, found, position, completeness).await;
+        call.proceed(self, session, prepared).await
+    }
+}
+
+/// A call of a step.
+pub(crate) struct StepCall<'c> {
+    pub(crate) tool: &'c StepTool,
+    pub(crate) call: &'c Call,
+    /// The idempotency key
+    pub(crate) key: &'c Arc<str>,
+    /// The answer of a person, if it asked for approval before
+    pub(crate) answered: Option<(&'c Approval, &'c Answer)>,
+    /// Whether an earlier attempt failed
+    pub(crate) is_retry: bool,
+}
+
+impl StepCall<'_> {
+    /// Runs the prepared call, or returns the question to a person.
+    pub(super) async fn proceed(
         &self,
+        toolbox: &Toolbox,
         session: &Session,
-        tool: &StepTool,
-        call: &Call,
-        key: &Arc<str>,
-        answered: Option<(&Approval, &Answer)>,
-        is_retry: bool,
+        mut prepared: PreparedCall<'_>,
     ) -> CallStatus {
-        let (found, position) = (Ok(Some(tool.0.clone())), CallPosition::default());
-        let completeness = Completeness::Complete;
-        let mut prepared =
-            pipeline::prepare_found(self, session, call, found, position, completeness).await;
-        prepared.state.is_retry = is_retry;
+        prepared.state.is_retry = self.is_retry;
         if let Ok(runnable) = &mut prepared.runnable {
-            runnable.keys.key = key.clone();
-            prepared.state.key = Some(key.clone());
+            runnable.keys.key = self.key.clone();
+            prepared.state.key = Some(self.key.clone());
         }
-        match (answered, &mut prepared.runnable) {
+        match (self.answered, &mut prepared.runnable) {
             (Some((_, Answer::Reject(reason))), _) => {
-                let error = approval::rejected(&call.name, reason);
-                return pipeline::refuse(self, session, prepared.state, error);
+                let error = approval::rejected(&self.call.name, reason);
+                return pipeline::refuse(toolbox, session, prepared.state, error);
             }
             (Some((asked, Answer::Approve)), Ok(runnable))
                 if asked.belongs_to(session)
@@ -83,6 +100,6 @@ impl Toolbox {
             }
             _ => {}
         }
-        pipeline::proceed(self, session, prepared).await
+        pipeline::proceed(toolbox, session, prepared).await
     }
 }

@@ -701,7 +701,7 @@ async fn the_time_limit_counts_over_all_drives_and_its_error_is_stored() {
         LocalEngine::new(Toolbox::new([echo("echo", &log)]).unwrap()).with_journal(journal.clone());
     let text = r#"{"plan":"1","limits":{"time_ms":60000},"steps":{"a":{"tool":"echo"},"b":{"tool":"echo","after":["a"]}}}"#;
     let at = |step: &str, time_ms, event| Entry::new(step, None, time_ms, event);
-    let done = || EntryEvent::Succeeded { output: Json::Null, started_ms: 0, attempts: 1 };
+    let done = || EntryEvent::Succeeded { output: Arc::default(), started_ms: 0, attempts: 1 };
     // One drive ended, another was interrupted after its first call: 30 and 40 seconds.
     let run = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
     for entry in [

@@ -25,6 +25,16 @@ impl MemoryPlanJournal {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns a run with its state: nothing makes the calls of one that is not claimed.
+    fn shown(&self, run: &RunRecord) -> RunRecord {
+        let claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut run = run.clone();
+        if run.status == RunStatus::Running && !claimed.contains(&*run.id) {
+            run.status = RunStatus::Interrupted;
+        }
+        run
+    }
+
     fn with<T>(
         &self,
         run: &str,
@@ -81,7 +91,10 @@ impl PlanJournal for MemoryPlanJournal {
     }
 
     fn load<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, (RunRecord, Vec<Entry>)> {
-        Box::pin(async move { self.with(run, |own| own.clone()) })
+        Box::pin(async move {
+            let (record, entries) = self.with(run, |own| own.clone())?;
+            Ok((self.shown(&record), entries))
+        })
     }
 
     fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
@@ -91,7 +104,7 @@ impl PlanJournal for MemoryPlanJournal {
     fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
         Box::pin(async move {
             let runs = self.runs();
-            let is_wanted = |run: &&RunRecord| {
+            let is_wanted = |run: &RunRecord| {
                 filter.tenant.as_ref().is_none_or(|tenant| *tenant == run.caller.tenant)
                     && filter.status.is_none_or(|status| status == run.status)
                     && filter.before_ms.is_none_or(|before| {
@@ -100,7 +113,7 @@ impl PlanJournal for MemoryPlanJournal {
                     })
             };
             let mut found: Vec<RunRecord> =
-                runs.values().map(|(run, _)| run).filter(is_wanted).cloned().collect();
+                runs.values().map(|(run, _)| self.shown(run)).filter(is_wanted).collect();
             found.sort_by(|one, other| {
                 (other.created_ms, &other.id).cmp(&(one.created_ms, &one.id))
             });

@@ -70,7 +70,7 @@ impl EntryEvent {
             EntryEvent::Withdrawn => ("withdrawn", Json::Null),
             EntryEvent::Succeeded { output, started_ms, attempts } => {
                 let mut data = call(*started_ms, *attempts);
-                data.insert("output", output.clone());
+                data.insert("output", (**output).clone());
                 ("succeeded", data.into())
             }
             EntryEvent::Failed { error, started_ms, attempts } => {
@@ -79,7 +79,7 @@ impl EntryEvent {
                 ("failed", data.into())
             }
             EntryEvent::Asked(Question::Approval(approval)) => ("asked", approval.to_json()),
-            EntryEvent::Asked(Question::Uncertain) => ("uncertain", Json::Null),
+            EntryEvent::Asked(Question::Uncertain | Question::Within) => ("uncertain", Json::Null),
             EntryEvent::Answered { answer, by } => {
                 let mut data = answer.to_json();
                 if let (Json::Object(data), Some(by)) = (&mut data, by) {
@@ -101,7 +101,7 @@ impl EntryEvent {
             "intent" => EntryEvent::Intent,
             "withdrawn" => EntryEvent::Withdrawn,
             "succeeded" => EntryEvent::Succeeded {
-                output: fields()?.required("output", |value| Ok(value.clone()))?,
+                output: Arc::new(fields()?.required("output", |value| Ok(value.clone()))?),
                 started_ms: fields()?.count("started_ms")?,
                 attempts: fields()?.count("attempts")?,
             },

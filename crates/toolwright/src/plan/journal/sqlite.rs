@@ -71,7 +71,8 @@ impl SqlitePlanJournal {
         self.ask(move |change| {
             let limit = filter.limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
             let mut rows = change.prepare_cached(&format!(
-                "{RUN_COLUMNS} WHERE (?1 IS NULL OR tenant = ?1) AND (?2 IS NULL OR status = ?2) \
+                "{RUN_COLUMNS} WHERE (?1 IS NULL OR tenant = ?1) \
+                 AND (?2 IS NULL OR status = ?2 OR ?2 = 'interrupted' AND status = 'running') \
                  AND (?3 IS NULL OR (created, id) < (?3, ?4)) ORDER BY created DESC, id DESC LIMIT ?5"
             ))?;
             let (tenant, status) = (filter.tenant.as_deref(), filter.status.map(RunStatus::as_str));
@@ -85,6 +86,20 @@ impl SqlitePlanJournal {
     /// The file that the claim of a run locks. The id of a run may be any text.
     fn claim_file(&self, run: &str) -> PathBuf {
         self.claims.join(&blake3::hash(run.as_bytes()).to_hex()[..32])
+    }
+
+    /// Whether a process makes the calls of a run.
+    fn is_claimed(&self, run: &str) -> bool {
+        let file = File::options().write(true).open(self.claim_file(run));
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
+    fn parse(&self, row: &RunRow) -> Result<RunRecord, DocumentError> {
+        let mut run = row.parse()?;
+        if run.status == RunStatus::Running && !self.is_claimed(&row.id) {
+            run.status = RunStatus::Interrupted;
+        }
+        Ok(run)
     }
 
     fn lock(&self, run: &str) -> Result<FileClaim, PlanJournalError> {
@@ -179,7 +194,7 @@ impl PlanJournal for SqlitePlanJournal {
                 .await?;
             let row = row.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))?;
             let entries = entries.iter().map(|entry| entry.read().map_err(|error| damaged(&error)));
-            let row = row.parse().map_err(|error| damaged(&error))?;
+            let row = self.parse(&row).map_err(|error| damaged(&error))?;
             Ok((row, entries.collect::<Result<Vec<Entry>, PlanJournalError>>()?))
         })
     }
@@ -203,14 +218,15 @@ impl PlanJournal for SqlitePlanJournal {
             loop {
                 let rows = self.rows(filter.clone()).await?;
                 let known = found.len();
-                found.extend(rows.iter().filter_map(|row| row.parse().ok()));
-                // Other runs take the places of damaged ones.
-                let damaged = known + rows.len() - found.len();
-                let is_cut = damaged > 0 && filter.limit == Some(rows.len());
+                let runs = rows.iter().filter_map(|row| self.parse(row).ok());
+                found.extend(runs.filter(|run| filter.status.is_none_or(|own| own == run.status)));
+                // Other runs take the places of damaged ones, and of those in another state.
+                let left_out = known + rows.len() - found.len();
+                let is_cut = left_out > 0 && filter.limit == Some(rows.len());
                 let Some(last) = rows.last().filter(|_| is_cut) else { return Ok(found) };
                 (filter.before_ms, filter.before_id) =
                     (Some(last.created), Some(last.id.as_str().into()));
-                filter.limit = Some(damaged);
+                filter.limit = Some(left_out);
             }
         })
     }

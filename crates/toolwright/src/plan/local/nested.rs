@@ -1,27 +1,71 @@
 //! A plan as the body of a tool: the calls of its steps are calls within the call of the tool.
 //!
-//! Nothing of it is recorded as a run. Each call is journaled, allowed or denied, and written to the ledger as a call that
-//! a tool makes. A repeated call of the tool finds the recorded outcomes of its steps; a retry makes those calls again that
-//! failed and may be repeated.
+//! Each call is allowed or denied, and written to the ledger, as a call that a tool makes. If the tool is called by the
+//! step of a run, its calls are recorded in the journal of the run: a run that is continued repeats none of them, and one
+//! that needs a person makes the step wait. Otherwise effects are recorded in the journal of the toolbox, a repeated call of
+//! the tool finds the outcomes of its steps there, and a call that needs a person is refused.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
-use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::Mutex;
+use toolwright_core::Tool;
 use toolwright_core::json::Object;
-use toolwright_core::plan::{Graph, Interpreter, MAX_STEPS, Plan, StepError, StepResult, check};
+use toolwright_core::plan::{Graph, Interpreter, MAX_STEPS, Plan, StepResult, check};
 
-use super::PARALLEL;
-use crate::error::ToolError;
-use crate::plan::call::{self, CallEnd, CallScope};
-use crate::plan::start::blocking;
+use super::host::LocalHost;
+use super::{PARALLEL, RunningCalls};
+use crate::error::{CallErrorKind, ToolError};
+use crate::handler::Handler;
+use crate::output::Output;
+use crate::plan::call::{self, CallScope};
+use crate::plan::drive::{DriveEnd, Driver};
+use crate::plan::journal::RunStatus;
+use crate::plan::replay::Replay;
+use crate::plan::scope::{RunScope, is_step};
+use crate::plan::start::{blocking, now_ms};
 use crate::plan::tools::plan_tools;
 use crate::session::Scope;
+use crate::settings::Effect;
 use crate::toolbox::Toolbox;
+
+/// Creates a tool that runs a plan with the tools of a toolbox: its arguments are the inputs of the plan, its output are
+/// the outputs. The time limit of the plan is its deadline.
+///
+/// What its steps do is recorded, so that a call that was interrupted is continued when it is repeated: in the journal of
+/// the run if a step of a plan calls it, else in that of the toolbox.
+pub fn plan_tool(tool: Tool, plan: Arc<Plan>, toolbox: Toolbox) -> Handler {
+    plan_tool_with(tool, plan, move |_| std::future::ready(toolbox.clone()))
+}
+
+/// Creates a tool that runs a plan with tools that depend on the call.
+pub(crate) fn plan_tool_with<F: Future<Output = Toolbox> + Send>(
+    tool: Tool,
+    plan: Arc<Plan>,
+    tools: impl Fn(Scope) -> F + Send + Sync + 'static,
+) -> Handler {
+    let deadline = plan.limits.time_ms.map(Duration::from_millis);
+    let tools = Arc::new(tools);
+    let handler = Handler::new(tool, move |scope, inputs| {
+        let (plan, tools) = (Arc::clone(&plan), Arc::clone(&tools));
+        async move {
+            let toolbox = tools(scope.clone()).await;
+            Ok(Output::json(run(&scope, &toolbox, &plan, inputs).await?))
+        }
+    });
+    // Its steps may use slots and tokens of the request.
+    let handler = handler.with_effect(Effect::Keyed).without_cache();
+    match deadline {
+        Some(deadline) => handler.with_deadline(deadline),
+        None => handler,
+    }
+}
 
 /// Runs a plan with tools of a toolbox, within the call of a scope, and returns its outputs. A step that fails, and may not,
 /// fails the call after the steps that do not depend on it.
-pub(crate) async fn run(
+async fn run(
     scope: &Scope,
     toolbox: &Toolbox,
     plan: &Arc<Plan>,
@@ -39,89 +83,75 @@ pub(crate) async fn run(
     for step in &plan.steps {
         step_tools.push(call::step_tool(toolbox, step).await?);
     }
-    let (graph, inputs) = (Arc::new(graph), Arc::new(inputs.into()));
-    let mut interpreter = Interpreter::new(Arc::clone(plan), graph, inputs);
-    let calls = CallScope {
-        toolbox: toolbox.clone(),
-        session: scope.session.clone(),
-        outer: Some(scope.clone()),
-        emit: Box::new(|_| ()),
-        calls: AtomicU64::new(0),
-        max_calls: plan.limits.calls.unwrap_or(u64::MAX),
-    };
-    let parallel = plan.limits.parallel.map_or(PARALLEL, |own| PARALLEL.min(own as usize));
-    let mut running = FuturesUnordered::new();
-    loop {
-        while running.len() < parallel {
-            let Some(planned) = interpreter.next_call() else { break };
-            if !calls.may_call() {
-                let max = calls.max_calls;
-                let text = format!("The plan has reached its limit of {max} calls.");
-                return Err(ToolError::new(text).with_kind("PlanError"));
-            }
-            calls.count_call();
-            let (step, tool) = (&plan.steps[planned.step], &step_tools[planned.step]);
-            let calls = &calls;
-            running.push(async move {
-                let end = call::make(calls, step, tool, &planned, None).await;
-                (planned, end)
-            });
-        }
-        let Some((planned, end)) = running.next().await else { break };
-        let result = match end {
-            CallEnd::Done { result, .. } => result,
-            CallEnd::Waiting(approval) => Err(StepError::new("not_allowed", approval.reason)),
-            CallEnd::Cancelled => return Err(ToolError::new("The call was cancelled.")),
-            CallEnd::Unrecorded(error) => return Err(ToolError::new(error.to_string()).retryable()),
-        };
-        match result {
-            Ok(output) => interpreter.succeed(planned.step, planned.item, output),
-            Err(error) => interpreter.fail(planned.step, planned.item, error),
-        }
+    // A tool between the step and this call may not be repeated for the sake of an answer.
+    let run = if is_step(scope) { RunScope::of(&scope.session).await } else { None };
+    let (mut entries, mut messages, mut _guard) = (Vec::new(), None, None);
+    if let Some(run) = &run {
+        let entered = run.enter(&scope.call_id);
+        (entries, messages, _guard) = (entered.0, Some(entered.1), Some(entered.2));
     }
-    let failed = (0..plan.steps.len()).find_map(|at| match interpreter.result(at)? {
-        StepResult::Failed { error, continued: false } => Some((&plan.steps[at].id, error)),
-        _ => None,
-    });
-    match failed {
-        Some((step, error)) => {
-            let text = format!("The step '{step}' failed: {}", error.message);
-            Err(ToolError::new(text).with_kind(error.kind.clone()))
+    let (graph, inputs) = (Arc::new(graph), Arc::new(inputs.into()));
+    let interpreter = Interpreter::new(Arc::clone(plan), graph, inputs);
+    let mut replay = Replay::new(now_ms(), entries, interpreter);
+    if scope.is_retry() {
+        replay.forget_failures();
+    }
+    let cancel = scope.cancel.child_token();
+    let host = LocalHost {
+        plan: Arc::clone(plan),
+        tools: step_tools,
+        calls: CallScope {
+            toolbox: toolbox.clone(),
+            session: scope.session.clone(),
+            outer: Some(Scope { cancel: cancel.clone(), ..scope.clone() }),
+            run: run.clone(),
+            emit: Box::new(|_| ()),
+            attempts: AtomicU64::new(0),
+            max_attempts: plan.limits.calls.unwrap_or(u64::MAX),
+        },
+        messages: messages.map(Mutex::new),
+        cancel,
+        stop: run.as_ref().map(|run| run.stop.clone()).unwrap_or_default(),
+        running: RunningCalls::default(),
+    };
+    let mut driver = Driver::new(&host, replay, PARALLEL);
+    let (status, outputs, error) = match driver.run().await {
+        DriveEnd::Ended { status, outputs, error } => (status, outputs, error),
+        DriveEnd::Waiting | DriveEnd::Stopped => {
+            if let Some(run) = &run {
+                run.wait_within(&scope.call_id);
+            }
+            return Err(error_of(CallErrorKind::Waiting, "A call within it waits for a person."));
         }
-        None => interpreter.outputs().map_err(|error| {
-            let text = format!("The outputs of the plan: {}", error.message);
-            ToolError::new(text).with_kind(error.kind)
-        }),
+        DriveEnd::Unrecorded(why) => {
+            return Err(error_of(CallErrorKind::Unrecorded, &why.to_string()).retryable());
+        }
+    };
+    let failed =
+        (0..plan.steps.len()).find_map(|at| match driver.replay.interpreter.result(at)? {
+            StepResult::Failed { error, continued: false } => Some((&plan.steps[at].id, error)),
+            _ => None,
+        });
+    match (failed, error) {
+        (Some((step, error)), _) => {
+            let text = format!("The step '{step}' failed: {}", error.message);
+            let failed = ToolError::new(text).with_kind(error.kind.clone());
+            let is_uncertain = error.kind == CallErrorKind::Uncertain.as_str();
+            let call_kind = is_uncertain.then_some(CallErrorKind::Uncertain);
+            Err(ToolError { call_kind, ..failed })
+        }
+        (None, Some(error)) => {
+            let text = format!("The plan failed: {}", error.message);
+            Err(ToolError::new(text).with_kind(error.kind))
+        }
+        _ if status == RunStatus::Cancelled => {
+            Err(error_of(CallErrorKind::Cancelled, "The call was cancelled."))
+        }
+        _ => Ok(outputs),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-    use tokio::time::Instant;
-    use toolwright_core::Json;
-
-    use super::*;
-    use crate::session::Session;
-
-    #[test]
-    fn a_plan_is_checked_on_another_thread() {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.max_blocking_threads(1).build().unwrap();
-        runtime.block_on(async {
-            let plan = Json::parse(r#"{"plan":"1","steps":{"a":{"tool":"absent"}}}"#).unwrap();
-            let plan = Arc::new(Plan::parse(&plan).unwrap());
-            let scope = Scope::new(Session::new("run"), "t", "c1", "key", Instant::now());
-            let toolbox = Toolbox::default();
-            let run = || run(&scope, &toolbox, &plan, Object::new());
-            // The only thread for it is busy.
-            let (free, busy) = std::sync::mpsc::channel::<()>();
-            let thread = tokio::task::spawn_blocking(move || busy.recv());
-            assert!(run().now_or_never().is_none());
-            drop(free);
-            assert!(thread.await.unwrap().is_err());
-            let error = run().await.unwrap_err();
-            assert!(error.message.starts_with("The plan cannot run: "), "{error:?}");
-        });
-    }
+/// The error of a call that did not fail by itself.
+fn error_of(kind: CallErrorKind, message: &str) -> ToolError {
+    ToolError { call_kind: Some(kind), ..ToolError::new(message).with_kind(kind.as_str()) }
 }

@@ -42,6 +42,19 @@ pub fn inputs() -> Json {
     .unwrap()
 }
 
+/// The plan of the tool `nested`, whose arguments name its steps.
+pub fn nested() -> Json {
+    let text = r#"{"plan":"1","inputs":{"type":"object","additionalProperties":true},"steps":{
+        "a":{"tool":"once","args":{"id":{"$from":"inputs/a"},"at":{"$from":"inputs/at","$default":null},
+            "x":{"$from":"inputs/x","$default":null},"fail":{"$from":"inputs/fail","$default":false}}},
+        "b":{"tool":"keyed","args":{"id":{"$from":"inputs/b"},"at":{"$from":"inputs/at","$default":null},
+            "n":{"$from":"a/n"}}},
+        "c":{"tool":"ask","when":{"value":{"$from":"b/n"},"is":{"minimum":4}},
+            "args":{"id":{"$from":"inputs/c"},"at":{"$from":"inputs/at","$default":null}}}},
+        "outputs":{"a":{"$from":"a"},"b":{"$from":"b"},"c":{"$from":"c"}}}"#;
+    Json::parse(text).unwrap()
+}
+
 /// Returns a plan. Slots need a toolbox that stores values.
 pub fn plan(random: &mut Random, has_slots: bool) -> Json {
     let count = 2 + random.index(9);
@@ -74,12 +87,18 @@ fn id(at: usize) -> String {
 }
 
 fn step(random: &mut Random, at: usize, has_slots: bool) -> Object {
-    let tools = ["read", "read", "keyed", "keyed", "once", "once", "once", "ask", "store", "load"];
+    let tools =
+        ["read", "keyed", "keyed", "once", "once", "nested", "nested", "ask", "store", "load"];
     let tool = random.pick(&tools[..if has_slots { tools.len() } else { 7 }]);
     // Items write a slot in no order.
     let each = (tool != "store" && random.one_in(3)).then(|| each(random, at));
     let has_items = each.is_some();
     let mut args = object! {"id": id(at)};
+    if tool == "nested" {
+        for inner in ["a", "b", "c"] {
+            args.insert(inner, format!("{}/{inner}", id(at)));
+        }
+    }
     if has_items {
         args.insert("at", object! {"$from": "index"});
     }

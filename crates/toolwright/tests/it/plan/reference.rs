@@ -6,6 +6,8 @@ use toolwright::plan::StepState;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
+use super::generate;
+
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ended {
@@ -66,8 +68,12 @@ pub fn work(arguments: &Object) -> Result<Json, String> {
     Ok(if digest % 7 < 2 { Json::from(output.compact()) } else { output.into() })
 }
 
-/// Whether the call of a step may not be repeated.
-pub fn is_once(step: &Json) -> bool {
+/// Whether the call of a step of a plan, or of one within its calls, may not be repeated.
+pub fn is_once(plan: &Json, step: &str) -> bool {
+    if let Some((_, inner)) = step.split_once('/') {
+        return is_once(&generate::nested(), inner);
+    }
+    let step = plan.get("steps").unwrap().get(step).unwrap();
     let once = ["once", "ask"].contains(&step.get("tool").and_then(Json::as_str).unwrap());
     step.get("idempotent").and_then(Json::as_bool).map_or(once, |idempotent| !idempotent)
 }
@@ -177,6 +183,11 @@ impl Run<'_> {
         if step.get("tool").and_then(Json::as_str) == Some("load") {
             let slot = self.slot.clone().ok_or_else(|| Some("empty_slot".to_owned()))?;
             arguments.insert("slot", slot);
+        }
+        if step.get("tool").and_then(Json::as_str) == Some("nested") {
+            let nested = run(&generate::nested(), &arguments.into());
+            let failed = nested.has_failed.then(|| Some("ToolError".to_owned()));
+            return failed.map_or(Ok(nested.outputs), Err);
         }
         work(&arguments).map_err(|_| Some("ToolError".to_owned()))
     }

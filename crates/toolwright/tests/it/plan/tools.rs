@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use toolwright::call::{Policy, Rule, Verdict};
 use toolwright::handle::MemoryHandles;
+use toolwright::plan::{Plan, plan_tool};
 use toolwright::{Effect, Fill, Handler, Output, SlotFill, SlotOutput, Tool, ToolError, Toolbox};
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 
+use super::generate;
 use super::reference::work;
 
 /// Where calls are logged, outside of the engine.
@@ -20,9 +22,17 @@ pub trait Log: Send + Sync + 'static {
     fn effect(&self, place: &str, key: &str, result: &Result<Json, String>);
 }
 
-/// Returns a step and its item as text.
+/// Returns a step and its item as text; of a step within the call of another one, `outer/inner` and the item of the outer
+/// step.
 pub fn place(step: &str, item: Option<usize>) -> String {
-    item.map_or_else(|| step.to_owned(), |item| format!("{step} {item}"))
+    let (step, item) = match step.split_once('#').map(|(outer, rest)| (outer, rest.split_once('/')))
+    {
+        Some((outer, Some((item, inner)))) => {
+            (format!("{outer}/{inner}"), Some(item.parse().unwrap()))
+        }
+        _ => (step.to_owned(), item),
+    };
+    item.map_or_else(|| step.clone(), |item| format!("{step} {item}"))
 }
 
 /// Returns a toolbox whose calls take up to `longest` before and after their effects.
@@ -41,7 +51,10 @@ pub fn toolbox(log: &Arc<dyn Log>, longest: Duration) -> Toolbox {
         load,
     ];
     let policy = Policy::default().with_rule(Rule::new(Verdict::Ask).with_tools(["ask"]));
-    Toolbox::new(tools)
+    let plan = Arc::new(Plan::parse(&generate::nested()).unwrap());
+    let nested = Tool::function("nested", super::open_schema());
+    let nested = plan_tool(nested, plan, Toolbox::new(tools.clone()).unwrap());
+    Toolbox::new(tools.into_iter().chain([nested]))
         .unwrap()
         .with_policy(policy)
         .with_handles(Arc::new(MemoryHandles::default()))

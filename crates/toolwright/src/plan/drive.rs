@@ -1,0 +1,409 @@
+//! The driver: makes the calls of a plan until it ends or waits for a person, on every engine and at every depth.
+//!
+//! A [`Host`] makes a call, records what happened, and tells the time. Which calls come next, how many run at once, what
+//! their results mean and when the plan ends is decided here, so that a plan has one meaning everywhere. Calls are polled
+//! in the order in which they started, because a workflow must do the same whenever it is replayed.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
+
+use toolwright_core::Json;
+use toolwright_core::json::Object;
+use toolwright_core::plan::{Plan, PlannedCall, StepError, StepResult, StepState};
+
+use super::call::CallEnd;
+use super::event::PlanEventKind;
+use super::journal::{EntryEvent, PlanJournalError, Question, RunStatus, StepAnswer};
+use super::replay::{Next, Place, Replay};
+
+/// The question that a call asked, and the answer of a person.
+pub(crate) type Answered = Option<(Question, StepAnswer)>;
+
+/// A message to a driver.
+#[derive(Debug, Clone)]
+pub(crate) enum Message {
+    /// A person has answered a question of a step
+    Answer { step: String, item: Option<usize>, answer: StepAnswer },
+    /// A person has answered a question within the call of a step
+    AnswerWithin { step: String, item: Option<usize> },
+    /// The run was cancelled, or the host stops
+    Wake,
+}
+
+/// What differs between engines.
+pub(crate) trait Host {
+    /// Returns the time in milliseconds since 1970.
+    fn now_ms(&self) -> u64;
+
+    /// Whether no further call starts, because the run is continued later or elsewhere.
+    fn is_stopping(&self) -> bool;
+
+    /// Whether the run was cancelled.
+    fn is_cancelled(&self) -> bool;
+
+    /// Cancels the calls in progress.
+    fn cancel_calls(&self);
+
+    /// Number of attempts of the plan so far.
+    fn attempts(&self) -> &AtomicU64;
+
+    /// Makes a call, with its retries.
+    fn call(
+        &self,
+        call: PlannedCall,
+        answered: Answered,
+    ) -> impl Future<Output = (PlannedCall, CallEnd)>;
+
+    /// Records what happened to a call. It is durable when the future is ready.
+    fn record(
+        &self,
+        place: Place,
+        time_ms: u64,
+        event: EntryEvent,
+    ) -> impl Future<Output = Result<(), PlanJournalError>>;
+
+    /// Waits for a message. Without calls in progress, `None` ends the drive.
+    fn message(&self, is_idle: bool) -> impl Future<Output = Option<Message>>;
+
+    /// Waits for this many milliseconds.
+    fn sleep(&self, ms: u64) -> impl Future<Output = ()>;
+
+    /// Notes that the driver has accepted an answer.
+    fn answered(&self, _place: Place, _answer: &StepAnswer) -> impl Future<Output = ()> {
+        std::future::ready(())
+    }
+
+    /// Uses the output that a person gave for a call.
+    fn use_output(&self, _step: usize, _output: &Json) -> impl Future<Output = ()> {
+        std::future::ready(())
+    }
+
+    /// Shows which calls are in progress since when, and whether the run waits for a person.
+    fn publish(&self, running: Vec<(Place, u64)>, is_waiting: bool);
+
+    /// Reports an event.
+    fn emit(&self, _event: PlanEventKind) {}
+}
+
+/// How a drive ended.
+pub(crate) enum DriveEnd {
+    /// The plan has ended, with its outputs, and the error if it failed as a whole
+    Ended { status: RunStatus, outputs: Object, error: Option<StepError> },
+    /// It waits for a person
+    Waiting,
+    /// The host stops; the run is to be continued
+    Stopped,
+    /// The journal failed
+    Unrecorded(PlanJournalError),
+}
+
+/// Drives a plan.
+pub(crate) struct Driver<'h, H> {
+    host: &'h H,
+    plan: Arc<Plan>,
+    pub(crate) replay: Replay,
+    /// Maximum number of concurrent calls
+    parallel: usize,
+    /// Answered calls, which come before all others
+    continued: Vec<Next>,
+    started_ms: u64,
+    waited_ms: u64,
+    error: Option<StepError>,
+    unrecorded: Option<PlanJournalError>,
+}
+
+/// A call in progress.
+struct RunningCall<F> {
+    place: Place,
+    started_ms: u64,
+    future: Pin<Box<F>>,
+}
+
+enum Event {
+    /// The call at this position has ended
+    Ended(usize, PlannedCall, CallEnd),
+    Message(Option<Message>),
+    TimeUp,
+}
+
+impl<'h, H: Host> Driver<'h, H> {
+    /// Creates a driver that continues a plan, with at most `parallel` calls at once unless the plan says fewer.
+    pub(crate) fn new(host: &'h H, replay: Replay, parallel: usize) -> Driver<'h, H> {
+        let plan = Arc::clone(replay.interpreter.plan());
+        let limit = plan.limits.parallel.map_or(usize::MAX, |calls| calls as usize);
+        host.attempts().store(replay.calls, Ordering::Relaxed);
+        Driver {
+            host,
+            plan,
+            replay,
+            parallel: parallel.min(limit).max(1),
+            continued: Vec::new(),
+            started_ms: host.now_ms(),
+            waited_ms: 0,
+            error: None,
+            unrecorded: None,
+        }
+    }
+
+    /// Returns how long calls have been in progress, in milliseconds, in all drives.
+    pub(crate) fn active_ms(&self) -> u64 {
+        let here = self.host.now_ms().saturating_sub(self.started_ms);
+        self.replay.driven_ms + here.saturating_sub(self.waited_ms)
+    }
+
+    /// Makes calls until the plan ends or waits for a person.
+    pub(crate) async fn run(&mut self) -> DriveEnd {
+        let host = self.host;
+        let max_ms = self.plan.limits.time_ms;
+        let left = |driver: &Self| max_ms.map(|max| max.saturating_sub(driver.active_ms()));
+        // A timer has at least a millisecond.
+        let mut timer = left(self).map(|left| Box::pin(host.sleep(left.max(1))));
+        let mut running = Vec::new();
+        loop {
+            let is_stopping = host.is_stopping();
+            while running.len() < self.parallel && !is_stopping && self.may_start() {
+                let Some((call, answered)) = self.next_call().await else { break };
+                if left(self) == Some(0) {
+                    self.fail_by_time();
+                    break;
+                }
+                let (place, started_ms) = ((call.step, call.item), host.now_ms());
+                self.replay.start(call.step, started_ms);
+                let future = Box::pin(host.call(call, answered));
+                running.push(RunningCall { place, started_ms, future });
+            }
+            self.announce();
+            let is_idle = running.is_empty();
+            let calls = running.iter().map(|call| (call.place, call.started_ms)).collect();
+            host.publish(calls, is_idle && self.replay.is_waiting());
+            if is_idle && let Some(end) = self.end(is_stopping) {
+                return end;
+            }
+            let since = host.now_ms();
+            let event = next_event(host, &mut running, timer.as_mut()).await;
+            if is_idle {
+                self.waited_ms += host.now_ms().saturating_sub(since);
+            }
+            match event {
+                Event::Ended(at, call, end) => {
+                    let started_ms = running.remove(at).started_ms;
+                    self.take_end(call, end, started_ms).await;
+                }
+                Event::Message(None) => return DriveEnd::Waiting,
+                Event::Message(Some(message)) => self.take_message(message).await,
+                Event::TimeUp => {
+                    timer =
+                        left(self).filter(|left| *left > 0).map(|left| Box::pin(host.sleep(left)));
+                    if timer.is_none() && self.error.is_none() {
+                        self.fail_by_time();
+                    }
+                }
+            }
+        }
+    }
+
+    fn may_start(&self) -> bool {
+        self.error.is_none() && self.unrecorded.is_none() && !self.host.is_cancelled()
+    }
+
+    fn fail_by_time(&mut self) {
+        let message = format!(
+            "the run took longer than {} ms; raise limits.time_ms of the plan",
+            self.plan.limits.time_ms.unwrap_or_default()
+        );
+        self.error = Some(StepError::new("limit", message));
+        self.host.cancel_calls();
+    }
+
+    /// Returns the next call, and counts it. Questions and outputs of people are recorded on the way.
+    async fn next_call(&mut self) -> Option<(PlannedCall, Answered)> {
+        while self.may_start() {
+            let next = self.continued.pop();
+            let next =
+                next.or_else(|| if self.replay.is_full() { None } else { self.replay.next() });
+            match next? {
+                Next::Call(call, answered) => {
+                    let max = self.plan.limits.calls.unwrap_or(u64::MAX);
+                    if self.host.attempts().fetch_add(1, Ordering::Relaxed) < max {
+                        return Some((call, answered));
+                    }
+                    let message = format!(
+                        "the run has reached its limit of {max} calls; raise limits.calls of the plan"
+                    );
+                    self.error = Some(StepError::new("limit", message));
+                }
+                Next::Ask(place, question) => self.ask(place, question).await,
+                Next::Output((step, item), output) => {
+                    let (started_ms, attempts) = (self.host.now_ms(), 0);
+                    let output = Arc::new(output);
+                    self.host.use_output(step, &output).await;
+                    let event =
+                        EntryEvent::Succeeded { output: Arc::clone(&output), started_ms, attempts };
+                    self.record((step, item), started_ms, event).await;
+                    self.replay.start(step, started_ms);
+                    self.replay.end(step, started_ms, attempts);
+                    self.replay.interpreter.succeed(step, item, output);
+                }
+            }
+        }
+        None
+    }
+
+    /// Takes the end of a call.
+    async fn take_end(&mut self, call: PlannedCall, end: CallEnd, started_ms: u64) {
+        let (step, item) = (call.step, call.item);
+        match end {
+            CallEnd::Done { result, started_ms: started, ended_ms, attempts } => {
+                let started_ms = started.unwrap_or(started_ms);
+                let result = result.map(Arc::new);
+                let event = match &result {
+                    Ok(output) => {
+                        let output = Arc::clone(output);
+                        EntryEvent::Succeeded { output, started_ms, attempts }
+                    }
+                    Err(error) => EntryEvent::Failed { error: error.clone(), started_ms, attempts },
+                };
+                if !self.record((step, item), ended_ms, event).await {
+                    return;
+                }
+                self.host.emit(PlanEventKind::CallEnded {
+                    step: self.plan.steps[step].id.clone(),
+                    item,
+                    duration_ms: ended_ms.saturating_sub(started_ms),
+                    error: result.as_ref().err().cloned(),
+                });
+                self.replay.end(step, ended_ms, attempts);
+                match result {
+                    Ok(output) => self.replay.interpreter.succeed(step, item, output),
+                    Err(error) => self.replay.fail(step, item, error),
+                }
+            }
+            // A run that is continued later does not reach an item after one that failed.
+            CallEnd::Waiting(_) if self.replay.is_abandoned(step, item) => {
+                self.replay.interpreter.abandon(step);
+            }
+            CallEnd::Waiting(question) => {
+                self.host.attempts().fetch_sub(1, Ordering::Relaxed);
+                self.replay.wait(call, question.clone());
+                if question != Question::Within {
+                    self.ask((step, item), question).await;
+                }
+            }
+            CallEnd::AnsweredWithin => {
+                self.host.attempts().fetch_sub(1, Ordering::Relaxed);
+                self.continued.push(Next::Call(call, None));
+            }
+            CallEnd::Cancelled => {}
+            CallEnd::Unrecorded(error) => self.unrecorded = self.unrecorded.take().or(Some(error)),
+        }
+    }
+
+    async fn take_message(&mut self, message: Message) {
+        let (step, item, answer) = match message {
+            Message::Answer { step, item, answer } => (step, item, Some(answer)),
+            Message::AnswerWithin { step, item } => (step, item, None),
+            Message::Wake => return,
+        };
+        let Some(step) = self.plan.position(&step) else { return };
+        let Some(answer) = answer else {
+            return self.continued.extend(self.replay.continue_call((step, item)));
+        };
+        if let Some(next) = self.replay.answer((step, item), answer.clone()) {
+            self.host.answered((step, item), &answer).await;
+            self.continued.push(next);
+        }
+    }
+
+    /// Records the question to a person.
+    async fn ask(&mut self, (step, item): Place, question: Question) {
+        let reason = question.reason().to_owned();
+        if self.record((step, item), self.host.now_ms(), EntryEvent::Asked(question)).await {
+            let step = self.plan.steps[step].id.clone();
+            self.host.emit(PlanEventKind::Asked { step, item, reason });
+        }
+    }
+
+    /// Records what happened to a call. Returns whether that succeeded.
+    async fn record(&mut self, place: Place, time_ms: u64, event: EntryEvent) -> bool {
+        let recorded = self.host.record(place, time_ms, event).await;
+        self.unrecorded = self.unrecorded.take().or(recorded.err());
+        self.unrecorded.is_none()
+    }
+
+    /// Returns how the drive ends, now that no call is in progress; none if it may wait for a person.
+    fn end(&mut self, is_stopping: bool) -> Option<DriveEnd> {
+        if let Some(error) = self.unrecorded.take() {
+            return Some(DriveEnd::Unrecorded(error));
+        }
+        let interpreter = &self.replay.interpreter;
+        let (mut status, mut error) = (RunStatus::Failed, self.error.take());
+        if error.is_none() {
+            if self.host.is_cancelled() {
+                status = RunStatus::Cancelled;
+            } else if !interpreter.is_done() {
+                return is_stopping.then_some(DriveEnd::Stopped);
+            } else if !interpreter.has_failed() {
+                status = RunStatus::Succeeded;
+            }
+        }
+        let outputs = interpreter.outputs().unwrap_or_else(|too_large| {
+            error.get_or_insert(too_large);
+            Object::new()
+        });
+        if error.is_some() && status == RunStatus::Succeeded {
+            status = RunStatus::Failed;
+        }
+        Some(DriveEnd::Ended { status, outputs, error })
+    }
+
+    /// Reports the steps that have ended.
+    fn announce(&mut self) {
+        for at in self.replay.interpreter.take_settled() {
+            let (state, reason) = match self.replay.interpreter.result(at) {
+                Some(StepResult::Succeeded(_)) => (StepState::Succeeded, None),
+                Some(StepResult::Skipped { reason }) => (StepState::Skipped, Some(reason.clone())),
+                Some(StepResult::Failed { error, .. }) => {
+                    (StepState::Failed, Some(error.message.clone()))
+                }
+                Some(StepResult::Blocked { by }) => {
+                    let reason = format!("the step '{}' failed", self.plan.steps[*by].id);
+                    (StepState::Blocked, Some(reason))
+                }
+                None => continue,
+            };
+            let step = self.plan.steps[at].id.clone();
+            self.host.emit(PlanEventKind::StepEnded { step, state, reason });
+        }
+    }
+}
+
+/// Waits for the end of a call, a message, or the end of the time. They are looked at in this order.
+async fn next_event<H: Host, F, T>(
+    host: &H,
+    running: &mut [RunningCall<F>],
+    mut timer: Option<&mut Pin<Box<T>>>,
+) -> Event
+where
+    F: Future<Output = (PlannedCall, CallEnd)>,
+    T: Future<Output = ()>,
+{
+    let mut message = pin!(host.message(running.is_empty()));
+    poll_fn(move |wake| {
+        for (at, call) in running.iter_mut().enumerate() {
+            if let Poll::Ready((call, end)) = call.future.as_mut().poll(wake) {
+                return Poll::Ready(Event::Ended(at, call, end));
+            }
+        }
+        if let Poll::Ready(message) = message.as_mut().poll(wake) {
+            return Poll::Ready(Event::Message(message));
+        }
+        match timer.as_deref_mut().map(|timer| timer.as_mut().poll(wake)) {
+            Some(Poll::Ready(())) => Poll::Ready(Event::TimeUp),
+            _ => Poll::Pending,
+        }
+    })
+    .await
+}

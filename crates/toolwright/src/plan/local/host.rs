@@ -1,0 +1,141 @@
+//! This process as the host of a driver: of a run, or of a plan within the call of a tool.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::sync::CancellationToken;
+use toolwright_core::Json;
+use toolwright_core::plan::{Plan, PlannedCall};
+
+use super::{RunningCalls, lock};
+use crate::handle;
+use crate::output::Content;
+use crate::plan::call::{self, CallEnd, CallScope};
+use crate::plan::drive::{Answered, Host, Message};
+use crate::plan::event::PlanEventKind;
+use crate::plan::journal::{Entry, EntryEvent, PlanJournalError};
+use crate::plan::replay::{Place, Replay};
+use crate::plan::scope::{call_id, join};
+use crate::plan::start::now_ms;
+use crate::toolbox::StepTool;
+
+/// This process as a host.
+pub(super) struct LocalHost {
+    pub(super) plan: Arc<Plan>,
+    /// The tool of each step
+    pub(super) tools: Vec<StepTool>,
+    pub(super) calls: CallScope,
+    /// Messages to the driver, if the plan is that of a run or within one
+    pub(super) messages: Option<Mutex<mpsc::UnboundedReceiver<Message>>>,
+    /// Cancels the calls
+    pub(super) cancel: CancellationToken,
+    /// Cancelled when the process ends
+    pub(super) stop: CancellationToken,
+    /// The calls in progress, for reports
+    pub(super) running: RunningCalls,
+}
+
+impl LocalHost {
+    /// Fills the slots that recorded steps have filled, if their values are lost: they may have ended with the process.
+    pub(super) async fn restore_slots(&self, replay: &Replay) {
+        let scope = &self.calls;
+        let Some(store) = scope.toolbox.handles() else { return };
+        let mut last: HashMap<&str, usize> = HashMap::new();
+        for (step, tool) in self.tools.iter().enumerate() {
+            if let Some(slot) = tool.slot().filter(|_| replay.recorded_output(step).is_some()) {
+                last.insert(slot, step);
+            }
+        }
+        for (slot, step) in last {
+            if let Some(output) = replay.recorded_output(step)
+                && !handle::has_slot(slot, &scope.session.owner(), store).await
+            {
+                self.use_output(step, output).await;
+            }
+        }
+    }
+}
+
+impl Host for LocalHost {
+    fn now_ms(&self) -> u64 {
+        now_ms()
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    fn cancel_calls(&self) {
+        self.cancel.cancel();
+    }
+
+    fn attempts(&self) -> &AtomicU64 {
+        &self.calls.attempts
+    }
+
+    async fn call(&self, call: PlannedCall, answered: Answered) -> (PlannedCall, CallEnd) {
+        let (step, tool) = (&self.plan.steps[call.step], &self.tools[call.step]);
+        let end = call::make(&self.calls, step, tool, &call, answered).await;
+        (call, end)
+    }
+
+    async fn record(
+        &self,
+        (step, item): Place,
+        time_ms: u64,
+        event: EntryEvent,
+    ) -> Result<(), PlanJournalError> {
+        let Some(run) = &self.calls.run else { return Ok(()) };
+        let (path, step) = (self.calls.path(), self.plan.steps[step].id.as_str());
+        if matches!(event, EntryEvent::Succeeded { .. } | EntryEvent::Failed { .. }) {
+            run.forget(&join(path, &call_id(step, item)));
+        }
+        run.record(path, Entry::new(step, item, time_ms, event)).await
+    }
+
+    async fn message(&self, is_idle: bool) -> Option<Message> {
+        let (Some(run), Some(messages)) = (&self.calls.run, &self.messages) else {
+            return if is_idle { None } else { std::future::pending().await };
+        };
+        let mut messages = messages.lock().await;
+        if is_idle {
+            return run.leave(self.calls.path(), &mut messages);
+        }
+        tokio::select! {
+            Some(message) = messages.recv() => Some(message),
+            () = self.stop.cancelled(), if !self.stop.is_cancelled() => Some(Message::Wake),
+        }
+    }
+
+    async fn sleep(&self, ms: u64) {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+    }
+
+    /// Fills the slot of a tool with an output that it did not return itself.
+    async fn use_output(&self, step: usize, output: &Json) {
+        if let (Some(slot), Some(store)) = (self.tools[step].slot(), self.calls.toolbox.handles()) {
+            let content = match output {
+                Json::String(text) => Content::Text(text.as_str().to_owned()),
+                output => Content::Json(output.clone()),
+            };
+            let owner = self.calls.session.owner();
+            // The call that reads the slot says if it is empty.
+            drop(handle::put_in_slot(slot, vec![content], &owner, store).await);
+        }
+    }
+
+    fn publish(&self, running: Vec<(Place, u64)>, _is_waiting: bool) {
+        *lock(&self.running) = running;
+    }
+
+    fn emit(&self, event: PlanEventKind) {
+        (self.calls.emit)(event);
+    }
+}
