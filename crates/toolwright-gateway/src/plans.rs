@@ -1,7 +1,6 @@
 //! Runs of plans: the engine, and those who watch runs. The journal is opened when it is first needed.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -23,9 +22,10 @@ const PRUNE_INTERVAL: Duration = Duration::from_mins(10);
 /// Number of events that a slow watcher may be behind before it misses some.
 const MAX_BEHIND: usize = 1024;
 
-type Watched = HashMap<Arc<str>, broadcast::Sender<PlanEvent>>;
+/// The runs that are watched, and by how many drives: one may start while another one records its end.
+type Watched = HashMap<Arc<str>, (broadcast::Sender<PlanEvent>, usize)>;
 
-/// Lets a run be watched. Dropping it ends the streams of its events.
+/// Lets a run be watched. Dropping the last one of a run ends the streams of its events.
 pub struct WatchGuard {
     run: Arc<str>,
     watched: Arc<Mutex<Watched>>,
@@ -33,7 +33,13 @@ pub struct WatchGuard {
 
 impl Drop for WatchGuard {
     fn drop(&mut self) {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.run);
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, drives)) = watched.get_mut(&self.run) {
+            *drives -= 1;
+            if *drives == 0 {
+                watched.remove(&self.run);
+            }
+        }
     }
 }
 
@@ -98,22 +104,22 @@ impl Plans {
         Ok(engine.with_toolbox(toolbox))
     }
 
-    /// Lets a run be watched until the guard is dropped; none if it is being watched already. The observer passes its
-    /// events on.
-    pub fn observe(&self, run: &Arc<str>) -> Option<(Observer, WatchGuard)> {
-        let sender = broadcast::Sender::new(MAX_BEHIND);
-        match self.watched().entry(Arc::clone(run)) {
-            Entry::Occupied(_) => return None,
-            Entry::Vacant(entry) => entry.insert(sender.clone()),
-        };
+    /// Lets a run be watched until the guard is dropped. The observer passes its events on.
+    pub fn observe(&self, run: &Arc<str>) -> (Observer, WatchGuard) {
+        let mut watched = self.watched();
+        let (sender, drives) = watched
+            .entry(Arc::clone(run))
+            .or_insert_with(|| (broadcast::Sender::new(MAX_BEHIND), 0));
+        *drives += 1;
+        let sender = sender.clone();
         let guard = WatchGuard { run: Arc::clone(run), watched: Arc::clone(&self.watched) };
         // Nobody may be watching.
-        Some((Arc::new(move |event: &PlanEvent| drop(sender.send(event.clone()))), guard))
+        (Arc::new(move |event: &PlanEvent| drop(sender.send(event.clone()))), guard)
     }
 
     /// Watches a run, if it is being driven.
     pub fn watch(&self, run: &str) -> Option<broadcast::Receiver<PlanEvent>> {
-        self.watched().get(run).map(broadcast::Sender::subscribe)
+        self.watched().get(run).map(|(sender, _)| sender.subscribe())
     }
 
     fn watched(&self) -> MutexGuard<'_, Watched> {

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use toolwright::call::canonical;
 use toolwright_core::{Fault, FaultClass, Json};
 
@@ -100,4 +100,13 @@ pub fn hash(texts: &[&str]) -> String {
         hasher.update(text.as_bytes());
     }
     hasher.finalize().to_hex().to_string()
+}
+/// The fault of another request with a key that was used.
+pub fn reused() -> Fault {
+    let message = "This `Idempotency-Key` was used for another request. Send the same request \
+                   again to get its answer, or choose another key.";
+    let mut fault = Fault::new(FaultClass::Invalid, message);
+    fault.status = Some(StatusCode::UNPROCESSABLE_ENTITY.as_u16());
+    fault.code = Some("idempotency_key_reused".to_owned());
+    fault
 }

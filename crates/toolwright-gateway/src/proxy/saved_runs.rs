@@ -13,7 +13,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use http::StatusCode;
 use tokio::sync::OwnedMutexGuard;
 use toolwright::Caller;
 use toolwright::call::journal::{JournalError, MemoryJournal, SharedJournal, SqliteJournal};
@@ -26,7 +25,7 @@ pub use record::Record;
 
 use super::approvals;
 use super::conversation::ConversationId;
-use super::identity::{Attempt, Identity};
+use super::identity::{self, Attempt, Identity};
 use super::inbound::InboundRequest;
 use super::weight::weight;
 use crate::http::Share;
@@ -291,7 +290,11 @@ impl Queue {
         let Some(value) = value else { return Ok(None) };
         share.resize(weight(&value)).await?;
         let record = Record::read(&value).map_err(|error| unreadable(&error))?;
-        if record.digest == self.identity.digest { Ok(Some(record)) } else { Err(other_body()) }
+        if record.digest == self.identity.digest {
+            Ok(Some(record))
+        } else {
+            Err(identity::reused())
+        }
     }
 }
 
@@ -330,15 +333,6 @@ impl Claim {
 fn waiting(caller: &Caller, conversation: &ConversationId) -> (Scope, String) {
     let scope = Scope { owner: Arc::clone(&caller.id), kind: WAITING };
     (scope, format!("{conversation} {}", caller.tenant))
-}
-
-fn other_body() -> Fault {
-    let message = "This `Idempotency-Key` was used for another request. Send the same request \
-                   again to get its answer, or choose another key.";
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.status = Some(StatusCode::UNPROCESSABLE_ENTITY.as_u16());
-    fault.code = Some("idempotency_key_reused".to_owned());
-    fault
 }
 
 fn too_large() -> Fault {

@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use toolwright::call::journal::{MemoryJournal, SharedJournal};
 use toolwright::mcp::server::{Exchange, Features, Outbox, Server};
 use toolwright::mcp::{InvalidMessage, Message, Payload, Request, Response, RpcError};
 use toolwright::{Context, Session};
@@ -301,9 +300,8 @@ impl Caller<'_> {
             return Err(Fault::new(FaultClass::NotFound, message));
         };
         let stores = &self.gateway.stores;
-        // No later request continues this one, so its effects need not be written down beyond the ledger.
-        let journal = SharedJournal::new(MemoryJournal::new());
-        let toolbox = toolbox.with_journal(journal).with_handles(Arc::clone(&stores.handles));
+        let toolbox =
+            toolbox.with_journal(stores.saved.journal()).with_handles(Arc::clone(&stores.handles));
         let context = Context::new()
             .with(self.live.tools.access(&self.client))
             .with(CallerTokens::from_headers(headers))

@@ -10,7 +10,7 @@ mod record;
 use std::sync::Arc;
 
 use http::StatusCode;
-use toolwright::call::journal::{MemoryJournal, SharedJournal};
+use toolwright::call::canonical;
 use toolwright::catalog::without_version;
 use toolwright::plan::journal::{PlanJournalError, RunFilter};
 use toolwright::plan::{
@@ -25,7 +25,7 @@ use super::query::{Query, invalid};
 use crate::gateway::Gateway;
 use crate::http::{HttpRequest, Reply, Share};
 use crate::key::Client;
-use crate::proxy::fault;
+use crate::proxy::{fault, identity};
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Asker<'_> {
         // The ledger records every call.
         self.gateway.telemetry.admit().await?;
         // The journal of plans records what a run does; this one is for calls that tools make themselves.
-        let toolbox = self.toolbox().await.with_journal(SharedJournal::new(MemoryJournal::new()));
+        let toolbox = self.toolbox().await.with_journal(self.gateway.stores.saved.journal());
         let toolbox = toolbox.with_handles(Arc::clone(&self.gateway.stores.handles));
         let context = Context::new().with(self.gateway.live().tools.access(self.client));
         Ok(self.gateway.plans.engine(toolbox).await?.with_context(context))
@@ -170,7 +170,13 @@ impl Asker<'_> {
     }
 
     async fn start(&self, request: HttpRequest) -> Result<Reply, Fault> {
+        let key = request.headers.get("idempotency-key").filter(|key| !key.is_empty()).cloned();
         let (mut body, share) = read(request).await?;
+        let identity = key.map(|key| {
+            let name = [self.client.name(), &String::from_utf8_lossy(key.as_bytes())];
+            let content = body.as_object().map(canonical).unwrap_or_default();
+            (format!("plan_{}", &identity::hash(&name)[..32]), identity::hash(&[&content]))
+        });
         let document = body.as_object_mut().and_then(|body| body.remove("plan"));
         let Some(document) = document.filter(|plan| matches!(plan, Json::Object(_))) else {
             let message =
@@ -186,9 +192,35 @@ impl Asker<'_> {
         let inputs = inputs.unwrap_or_else(|| Object::new().into());
         let is_started = flag(&body, "start")?.unwrap_or(true);
         let engine = self.engine().await?;
-        let new = NewRun::new(plan, inputs).with_caller(self.client.caller());
-        let run = engine.start(new).await.map_err(refusal)?;
-        self.drive(engine, run, is_started, flag(&body, "wait")?.unwrap_or(false)).await
+        let waits = flag(&body, "wait")?.unwrap_or(false);
+        let mut new = NewRun::new(plan, inputs).with_caller(self.client.caller());
+        if let Some((id, request)) = &identity {
+            new = new.with_identity(id.as_str(), request.as_str());
+        }
+        match (engine.start(new).await, identity) {
+            (Err(PlanRunError::Journal(PlanJournalError::Exists(id))), Some((_, request))) => {
+                self.repeat(&id, &request, is_started, waits).await
+            }
+            (run, _) => self.drive(engine, run.map_err(refusal)?, is_started, waits).await,
+        }
+    }
+
+    /// Replies to a request that was sent again with its idempotency key.
+    async fn repeat(
+        &self,
+        id: &str,
+        request: &str,
+        is_started: bool,
+        waits: bool,
+    ) -> Result<Reply, Fault> {
+        let (engine, report) = self.find(id).await?;
+        if report.run.request.as_deref() != Some(request) {
+            return Err(identity::reused());
+        }
+        if report.run.status == RunStatus::Interrupted {
+            return self.drive(engine, report.run.id.clone(), is_started, waits).await;
+        }
+        Ok(shown(&report))
     }
 
     /// Drives a run in the background, and replies at once or when it has ended.
@@ -201,9 +233,7 @@ impl Asker<'_> {
     ) -> Result<Reply, Fault> {
         let mut task = None;
         if is_started {
-            let Some((observer, guard)) = self.gateway.plans.observe(&run) else {
-                return Err(refusal(PlanJournalError::InProgress(run.to_string()).into()));
-            };
+            let (observer, guard) = self.gateway.plans.observe(&run);
             let (engine, run) = (engine.clone(), run.clone());
             task = Some(tokio::spawn(async move {
                 let driven = engine.drive(&run, Some(observer)).await;
@@ -245,8 +275,11 @@ impl Asker<'_> {
             }
         };
         let answer = StepAnswer::from_json(&body).map_err(|_| invalid("answer", hint))?;
-        let asked = report.run.plan.steps.iter().find(|own| own.id == step);
-        let tool = without_version(asked.map_or("", |own| own.tool.as_str()));
+        let asked = report.questions.iter().find(|own| own.step == step);
+        let Some(asked) = asked else {
+            return Err(refusal(PlanRunError::NoQuestion(step.to_owned())));
+        };
+        let tool = without_version(&asked.tool);
         if !(self.may_approve && self.client.may_approve(&tool)) {
             let message = format!(
                 "The key `{}` may not answer for the tool `{tool}`. Use a key whose `approve` lists it.",
@@ -256,8 +289,7 @@ impl Asker<'_> {
         }
         let engine = self.engine_of(&report).await?;
         let answerer = engine.clone().with_caller(self.client.caller());
-        answerer.answer(id, step, item, answer).await.map_err(refusal)?;
-        if self.gateway.plans.watch(id).is_some() {
+        if answerer.answer(id, step, item, answer).await.map_err(refusal)? {
             return Ok(shown(&self.find(id).await?.1));
         }
         self.drive(engine, report.run.id.clone(), true, false).await

@@ -1,5 +1,7 @@
 //! Runs of plans over HTTP.
 
+mod nested;
+
 use toolwright::catalog::{Catalog, Package, PublishOptions};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};

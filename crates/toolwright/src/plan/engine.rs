@@ -22,18 +22,34 @@ pub struct NewRun {
     pub inputs: Json,
     /// Who starts it: policies decide about this caller
     pub caller: Caller,
+    /// The id; random if there is none
+    pub id: Option<Arc<str>>,
+    /// What identifies the content of the request for the run, for clients that repeat it
+    pub request: Option<Arc<str>>,
 }
 
 impl NewRun {
     /// Creates a run of the local caller.
     pub fn new(plan: Plan, inputs: impl Into<Json>) -> NewRun {
-        NewRun { plan, inputs: inputs.into(), caller: Caller::default() }
+        let (inputs, caller) = (inputs.into(), Caller::default());
+        NewRun { plan, inputs, caller, id: None, request: None }
     }
 
     /// Sets the caller.
     #[must_use]
     pub fn with_caller(mut self, caller: Caller) -> NewRun {
         self.caller = caller;
+        self
+    }
+
+    /// Sets the id, which must not exist yet, and what identifies the content of the request.
+    #[must_use]
+    pub fn with_identity(
+        mut self,
+        id: impl Into<Arc<str>>,
+        request: impl Into<Arc<str>>,
+    ) -> NewRun {
+        (self.id, self.request) = (Some(id.into()), Some(request.into()));
         self
     }
 }

@@ -46,6 +46,8 @@ pub struct RunRecord {
     pub ended_ms: Option<u64>,
     /// The run that it repeats from some step on
     pub parent: Option<Arc<str>>,
+    /// What identifies the content of the request for it
+    pub request: Option<Arc<str>>,
 }
 
 /// The state of a run.
@@ -268,6 +270,9 @@ pub enum PlanJournalError {
     /// The run does not exist
     #[error("there is no run '{0}'")]
     UnknownRun(String),
+    /// The run exists already
+    #[error("the run '{0}' exists already")]
+    Exists(String),
     /// Another engine makes the calls of the run
     #[error("the run '{0}' is in progress elsewhere")]
     InProgress(String),

@@ -19,7 +19,7 @@ pub(crate) fn check_run(
     tools: &mut PlanTools,
     max_steps: usize,
 ) -> Result<RunRecord, PlanRunError> {
-    let NewRun { mut plan, inputs, caller } = new;
+    let NewRun { mut plan, inputs, caller, id, request } = new;
     let mut errors = check(&plan, tools, max_steps).errors;
     let inputs = if plan.steps.len() > max_steps {
         Json::Null
@@ -30,7 +30,10 @@ pub(crate) fn check_run(
         return Err(PlanRunError::Invalid(errors));
     }
     tools.pin(&mut plan);
-    new_record(plan, Arc::new(inputs), caller, tools, None)
+    let mut record = new_record(plan, Arc::new(inputs), caller, tools, None)?;
+    record.id = id.unwrap_or(record.id);
+    record.request = request;
+    Ok(record)
 }
 
 /// Does work that may take long, such as the check of a large plan, on a thread that may block.
@@ -61,6 +64,7 @@ pub(super) fn new_record(
         created_ms: now_ms(),
         ended_ms: None,
         parent,
+        request: None,
     })
 }
 

@@ -1,5 +1,6 @@
 //! A journal in memory, which ends with the process.
 
+use std::collections::btree_map::Entry as BTreeEntry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -57,8 +58,15 @@ impl Drop for Claim {
 
 impl PlanJournal for MemoryPlanJournal {
     fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
-        self.runs().insert(run.id.to_string(), (run.clone(), entries));
-        Box::pin(async { Ok(()) })
+        Box::pin(async move {
+            match self.runs().entry(run.id.to_string()) {
+                BTreeEntry::Occupied(_) => Err(PlanJournalError::Exists(run.id.to_string())),
+                BTreeEntry::Vacant(vacant) => {
+                    vacant.insert((run.clone(), entries));
+                    Ok(())
+                }
+            }
+        })
     }
 
     fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>> {

@@ -29,6 +29,7 @@ impl RunRecord {
         record.insert("inputs", (*self.inputs).clone());
         record.insert("digests", digests.collect::<Vec<Json>>());
         record.insert_some("parent", self.parent.as_deref());
+        record.insert_some("request", self.request.as_deref());
         record
     }
 
@@ -57,6 +58,7 @@ impl RunRecord {
             created_ms: 0,
             ended_ms: None,
             parent: fields.owned("parent")?,
+            request: fields.owned("request")?,
         })
     }
 }

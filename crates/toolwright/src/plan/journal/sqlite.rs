@@ -130,17 +130,25 @@ impl RunClaim for FileClaim {}
 
 impl PlanJournal for SqlitePlanJournal {
     fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
-        let (run, record) = (run.clone(), run.to_record().compact());
+        let (new, record) = (run.clone(), run.to_record().compact());
         let entries: Vec<StoredEntry> = entries.into_iter().map(StoredEntry::new).collect();
-        Box::pin(self.ask(move |change| {
-            let (id, tenant, status) = (&*run.id, &*run.caller.tenant, run.status.as_str());
-            change
+        let created = self.ask(move |change| {
+            let (id, tenant, status) = (&*new.id, &*new.caller.tenant, new.status.as_str());
+            let created = change
                 .prepare_cached(
-                    "INSERT INTO run (id, tenant, status, created, ended, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    "INSERT OR IGNORE INTO run (id, tenant, status, created, ended, record) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 )?
-                .execute(params![id, tenant, status, run.created_ms, run.ended_ms, record])?;
-            entries.iter().try_for_each(|entry| entry.insert(change, id))
-        }))
+                .execute(params![id, tenant, status, new.created_ms, new.ended_ms, record])?;
+            if created > 0 {
+                entries.iter().try_for_each(|entry| entry.insert(change, id))?;
+            }
+            Ok(created > 0)
+        });
+        Box::pin(async move {
+            let exists = || PlanJournalError::Exists(run.id.to_string());
+            created.await?.then_some(()).ok_or_else(exists)
+        })
     }
 
     fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>> {

@@ -1,0 +1,229 @@
+//! Published plans within runs: their calls happen once, whatever interrupts the run.
+
+use toolwright::catalog::{Catalog, Manifest, Package, PublishOptions};
+use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
+
+use super::{gateway, json, started};
+use crate::exchange::tools::TOOLS;
+use crate::gateway::upstream::{Reply, Upstream};
+use crate::gateway::{Gateway, items_at, text_at, until};
+
+/// Allows functions to call this machine.
+const LOCAL: &str = "[catalog]\nallow_addresses = [\"127.0.0.1\"]\n";
+
+/// Publishes a prefab that is described by its manifest alone.
+pub fn publish(gateway: &Gateway, manifest: &Json) {
+    let manifest = Manifest::parse(manifest).unwrap();
+    let catalog = Catalog::open(&gateway.data()).unwrap();
+    catalog.publish(Package::new(manifest), PublishOptions::default()).unwrap();
+}
+
+/// The functions `pay`, which has an effect, and `look`, which has none, at an upstream; and the plan `order`, which calls
+/// one after the other.
+fn publish_order(gateway: &Gateway, upstream: &Upstream) {
+    let function = |name: &str, effect: &str| {
+        object! {"name": name, "description": "Does it.", "effect": effect, "parameters": Vec::<Json>::new()}
+    };
+    publish(
+        gateway,
+        &object! {
+            "id": "shop-prefab", "version": "1.0.0", "name": "Shop", "description": "Sells things.",
+            "runtime": object! {"http": object! {"base_url": upstream.url()}},
+            "functions": vec![function("pay", "once"), function("look", "read-only")]
+        }
+        .into(),
+    );
+    let plan = r#"{"plan":"1","steps":{"pay":{"tool":"shop-prefab/pay"},
+        "look":{"tool":"shop-prefab/look","after":["pay"]}},"outputs":{"seen":{"$from":"look/seen"}}}"#;
+    publish_plan(gateway, "order", plan);
+}
+
+fn publish_plan(gateway: &Gateway, name: &str, plan: &str) {
+    let function = object! {"name": name, "description": "Runs a plan.", "plan": json(plan)};
+    publish(
+        gateway,
+        &object! {
+            "id": "order-prefab", "version": "1.0.0", "name": "Orders", "description": "Orders things.",
+            "runtime": object! {"plan": Object::new()}, "functions": vec![function]
+        }
+        .into(),
+    );
+}
+
+fn done() -> Reply {
+    Reply::json(200, r#"{"seen":true}"#)
+}
+
+/// The number of requests for a function.
+fn calls(upstream: &Upstream, function: &str) -> usize {
+    upstream.received().iter().filter(|own| own.everything().contains(function)).count()
+}
+
+fn ended(gateway: &Gateway, path: &str) -> Json {
+    until("the end", || {
+        let shown = gateway.get(path, &[]).ok().json();
+        ["succeeded", "failed", "cancelled"]
+            .contains(&&*text_at(&shown, "/status"))
+            .then_some(shown)
+    })
+}
+
+const ORDER: &str = r#"{"plan":"1","steps":{"order":{"tool":"order-prefab/order"}},
+    "outputs":{"seen":{"$from":"order/seen"}}}"#;
+
+#[test]
+fn a_killed_run_repeats_no_call_of_a_published_plan() {
+    let (_never, hanging) = Reply::after(done());
+    let upstream = Upstream::start([done(), hanging, done()]);
+    let gateway = Gateway::start(LOCAL);
+    publish_order(&gateway, &upstream);
+    let body = object! {"plan": json(ORDER)}.compact();
+    let run = gateway.post("/v1/plans", &[], body.as_bytes()).json();
+    upstream.until_received(2);
+    let gateway = gateway.crash(&format!("{LOCAL}[plans]\nresume = \"ask\"\n"));
+    let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+    let shown = gateway.get(&path, &[]).ok().json();
+    assert_eq!(text_at(&shown, "/status"), "interrupted", "{shown}");
+    gateway.post(&format!("{path}/resume"), &[], b"");
+    let ended = ended(&gateway, &path);
+    assert_eq!(text_at(&ended, "/status"), "succeeded", "{ended}");
+    assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 2));
+}
+
+#[test]
+fn an_effect_of_a_published_plan_that_was_interrupted_is_a_question_of_the_run() {
+    let (_never, hanging) = Reply::after(done());
+    let upstream = Upstream::start([hanging, done()]);
+    let gateway = Gateway::start(LOCAL);
+    publish_order(&gateway, &upstream);
+    let body = object! {"plan": json(ORDER)}.compact();
+    let run = gateway.post("/v1/plans", &[], body.as_bytes()).json();
+    upstream.until_received(1);
+    let gateway = gateway.crash(LOCAL);
+    let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+    let shown = gateway.get(&path, &[]).ok().json();
+    assert_eq!(text_at(&shown, "/questions/0/step"), "order/pay", "{shown}");
+    assert_eq!(text_at(&shown, "/questions/0/kind"), "uncertain", "{shown}");
+    let answer = br#"{"step":"order/pay","answer":"output","output":{"paid":true}}"#;
+    let answered = gateway.post(&format!("{path}/answer"), &[], answer);
+    assert_eq!(answered.status, 202, "{}", answered.text());
+    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 1));
+}
+
+/// Reads a file and writes it, which needs approval.
+const COPY: &str = r#"{"plan":"1","inputs":{"type":"object","properties":{"to":{"type":"string"}}},"steps":{
+    "read":{"tool":"read_file","args":{"path":"a.txt"}},
+    "write":{"tool":"write_file","args":{"path":{"$from":"inputs/to"},"content":{"$from":"read"}}}}}"#;
+
+#[test]
+fn a_call_within_a_published_plan_asks_in_the_name_of_its_step_and_only_of_a_run() {
+    let gateway = gateway();
+    publish_plan(&gateway, "copy", COPY);
+    let outer = r#"{"plan":"1","steps":{
+        "copies":{"tool":"order-prefab/copy","each":["b.txt","d.txt"],"args":{"to":{"$from":"item"}}}}}"#;
+    let run = started(&gateway, outer, Object::new());
+    assert_eq!(text_at(&run, "/status"), "waiting", "{run}");
+    let steps: Vec<String> =
+        items_at(&run, "/questions").iter().map(|own| text_at(own, "/step")).collect();
+    assert_eq!(steps, ["copies#0/write", "copies#1/write"]);
+    assert_eq!(text_at(&run, "/questions/1/arguments/path"), "d.txt");
+    let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+    let gateway = gateway.restart(TOOLS);
+    let shown = gateway.get(&path, &[]).ok().json();
+    assert_eq!(items_at(&shown, "/questions").len(), 2, "{shown}");
+    for step in steps {
+        let answer = object! {"step": step, "answer": "approve"}.compact();
+        let answered = gateway.post(&format!("{path}/answer"), &[], answer.as_bytes());
+        assert!(answered.status < 300, "{}", answered.text());
+    }
+    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    for name in ["b.txt", "d.txt"] {
+        assert_eq!(std::fs::read_to_string(gateway.file(name)).unwrap(), "α");
+    }
+    let direct = br#"{"function":"copy","parameters":{"to":"e.txt"}}"#;
+    let refused = gateway.post("/v1/prefabs/order-prefab/execute", &[], direct).json();
+    assert_eq!(text_at(&refused, "/status"), "FAILED", "{refused}");
+    assert!(refused.compact().contains("needs the approval of a person"), "{refused}");
+}
+
+#[test]
+fn a_repeated_request_finds_the_effects_of_a_published_plan_or_is_refused_as_uncertain() {
+    for (is_paid, code) in [(true, ""), (false, "UNCERTAIN")] {
+        let (_never, hanging) = Reply::after(done());
+        let replies = if is_paid { vec![done(), hanging, done()] } else { vec![hanging, done()] };
+        let count = replies.len() - 1;
+        let upstream = Upstream::start(replies);
+        let gateway = Gateway::start(LOCAL);
+        publish_order(&gateway, &upstream);
+        let key = [("idempotency-key", "once")];
+        let body = br#"{"function":"order"}"#;
+        let path = "/v1/prefabs/order-prefab/execute";
+        let asking = gateway.ask("POST", path, &key, body);
+        upstream.until_received(count);
+        let gateway = gateway.crash(LOCAL);
+        drop(asking);
+        let result = gateway.post(path, &key, body).json();
+        if is_paid {
+            assert_eq!(text_at(&result, "/status"), "SUCCESS", "{result}");
+        } else {
+            assert_eq!(text_at(&result, "/error/error_code"), code, "{result}");
+        }
+        assert_eq!(calls(&upstream, "pay"), 1);
+    }
+}
+
+#[test]
+fn a_repeated_request_starts_a_run_once() {
+    let gateway = gateway();
+    let start = |key: &str, plan: &str| {
+        let body = object! {"plan": json(plan), "wait": true}.compact();
+        gateway.post("/v1/plans", &[("idempotency-key", key)], body.as_bytes())
+    };
+    let read = r#"{"plan":"1","steps":{"read":{"tool":"read_file","args":{"path":"a.txt"}}}}"#;
+    let id = |answer: crate::gateway::client::Answer| text_at(&answer.ok().json(), "/run");
+    let first = id(start("a", read));
+    assert_eq!(id(start("a", read)), first);
+    assert_ne!(id(start("b", read)), first);
+    let other = start("a", &read.replace("a.txt", "c.txt"));
+    assert_eq!(other.status, 422, "{}", other.text());
+    assert_eq!(items_at(&gateway.get("/v1/plans", &[]).ok().json(), "/data").len(), 2);
+}
+
+#[test]
+fn answers_at_once_leave_no_run_waiting() {
+    let gateway = gateway();
+    let plan = r#"{"plan":"1","steps":{
+        "one":{"tool":"write_file","args":{"path":"ROUND.1","content":"1"}},
+        "two":{"tool":"write_file","args":{"path":"ROUND.2","content":"2"}}}}"#;
+    for round in 0..20 {
+        let run = started(&gateway, &plan.replace("ROUND", &round.to_string()), Object::new());
+        let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+        std::thread::scope(|scope| {
+            for step in ["one", "two"] {
+                let (gateway, path) = (&gateway, &path);
+                scope.spawn(move || {
+                    let answer = object! {"step": step, "answer": "approve"}.compact();
+                    let answered = gateway.post(&format!("{path}/answer"), &[], answer.as_bytes());
+                    assert!(answered.status < 300, "{round}: {}", answered.text());
+                });
+            }
+        });
+        assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    }
+}
+
+#[test]
+fn an_answer_without_an_item_is_for_all_items_that_wait() {
+    let gateway = gateway();
+    let plan = r#"{"plan":"1","steps":{"write":{"tool":"write_file","each":["1","2","3"],
+        "args":{"path":{"$from":"item"},"content":"x"}}}}"#;
+    let run = started(&gateway, plan, Object::new());
+    assert_eq!(items_at(&run, "/questions").len(), 3, "{run}");
+    let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+    let answer = br#"{"step":"write","answer":"approve"}"#;
+    assert_eq!(gateway.post(&format!("{path}/answer"), &[], answer).status, 202);
+    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert!(["1", "2", "3"].iter().all(|name| gateway.file(name).exists()));
+}
