@@ -5,6 +5,7 @@
 //! by its pattern (`sk-…`, a token, a private key), also within text. False positives are preferred
 //! to leaks.
 
+pub(crate) mod excerpt;
 pub(crate) mod known;
 mod look;
 mod name;

@@ -7,7 +7,7 @@
 //! | job | file |
 //! |---|---|
 //! | the engine, what workflows reply to it, and what it tells those who watch a run | `engine`, `reply`, `watch` |
-//! | the worker: descriptions of its tools, and calls | `worker` |
+//! | the worker: descriptions of its tools, calls, and what happens within them | `worker`, `log` |
 //! | the workflow of a plan | `workflow` |
 //! | a run and a call as documents, and documents as payloads | `state`, `call`, `payload` |
 //! | values that are too large for a payload, and the handles of a gateway | `values`, `gateway` |
@@ -17,6 +17,7 @@ mod call;
 mod client;
 mod engine;
 mod gateway;
+mod log;
 mod payload;
 mod reply;
 mod state;

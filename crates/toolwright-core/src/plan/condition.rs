@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use super::error::{PlanError, PlanErrorKind};
-use super::template::{Reference, Template};
+use super::template::{Getter, Reference, Template};
 use crate::json::pointer::Path;
 use crate::json::{Json, Object};
 use crate::object;
@@ -162,10 +162,10 @@ impl Condition {
     }
 
     /// Whether the condition holds. The first error of a reference ends it.
-    pub fn holds<E>(&self, get: &mut dyn FnMut(&Reference) -> Result<Json, E>) -> Result<bool, E> {
+    pub fn holds<'c, E>(&'c self, get: &mut Getter<'_, 'c, E>) -> Result<bool, E> {
         Ok(match self {
             Condition::True(value) => value.fill(get)?.as_bool() == Some(true),
-            Condition::Is { value, schema } => schema.0.accepts(&value.fill(get)?),
+            Condition::Is { value, schema } => schema.0.accepts(value.fill(get)?.as_ref()),
             Condition::Not(inner) => !inner.holds(get)?,
             Condition::All(items) => {
                 for item in items {

@@ -16,7 +16,7 @@ use super::state::{StepError, StepResult};
 use crate::json::{Json, Object};
 
 /// A call that is to be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlannedCall {
     /// The position of the step
     pub step: usize,
@@ -26,6 +26,8 @@ pub struct PlannedCall {
     pub arguments: Object,
     /// JSON Pointers into the arguments, to values that the plan passes by handle
     pub as_handle: Vec<String>,
+    /// Number of calls of the step, one for each item
+    pub calls: usize,
 }
 
 /// How the item of a step's `each` ended.
@@ -65,10 +67,34 @@ enum Progress {
     Settled(StepResult),
 }
 
+/// The items of a step's `each`.
+#[derive(Debug, Clone)]
+enum Items {
+    /// This many, which are looked up where they are when they are needed
+    Shared(usize),
+    /// Items that are nowhere else
+    Owned(Vec<Json>),
+}
+
+impl Items {
+    fn len(&self) -> usize {
+        match self {
+            Items::Shared(count) => *count,
+            Items::Owned(items) => items.len(),
+        }
+    }
+}
+
+impl OpenStep {
+    /// The position of the next item, if the step has `each`.
+    fn item(&self) -> Option<usize> {
+        self.items.is_some().then_some(self.taken)
+    }
+}
+
 #[derive(Debug, Clone)]
 struct OpenStep {
-    /// The items of `each`
-    items: Option<Vec<Json>>,
+    items: Option<Items>,
     /// Number of calls that were taken
     taken: usize,
     results: Vec<Option<ItemResult>>,
@@ -126,36 +152,62 @@ impl Interpreter {
         &self.plan
     }
 
-    /// Returns the next call, in the order of the document and of the items; none if the engine must report
-    /// results first.
-    pub fn next_call(&mut self) -> Option<PlannedCall> {
-        while let Some(&step) = self.ready.first() {
-            let plan = Arc::clone(&self.plan);
-            let own = &plan.steps[step];
-            let Progress::Open(open) = &mut self.steps[step] else {
-                self.ready.remove(&step);
-                continue;
-            };
-            let at = open.taken;
+    /// Returns the step and the item of the next call; none if the engine must report results first. It may turn out that
+    /// the call is not made, because of its condition or a value that is missing.
+    pub fn next_place(&self) -> Option<(usize, Option<usize>)> {
+        self.next_open().map(|(step, open)| (step, open.item()))
+    }
+
+    fn next_open(&self) -> Option<(usize, &OpenStep)> {
+        self.ready.iter().find_map(|&step| match &self.steps[step] {
+            Progress::Open(open) => Some((step, open)),
+            _ => None,
+        })
+    }
+
+    /// Returns how much memory the arguments of the next call take; none if the engine must report results first. Steps
+    /// and items without a call end on the way.
+    pub fn next_weight(&mut self) -> Option<usize> {
+        loop {
+            let (step, open) = self.next_open()?;
+            let (item, at) = (open.item(), open.taken);
+            let examined = self.examine(step, open);
+            if let Ok(Some(weight)) = examined {
+                return Some(weight);
+            }
+            self.take_next();
+            match examined {
+                Err(Absent::Skipped(reason)) if item.is_none() => {
+                    self.settle(step, StepResult::Skipped { reason });
+                }
+                Err(Absent::Failed(error)) => self.fail(step, item, error),
+                _ => self.record(step, at, ItemResult::LeftOut),
+            }
+        }
+    }
+
+    /// Takes the [next call](Self::next_place) without its arguments.
+    pub fn take_next(&mut self) {
+        if let Some((step, _)) = self.next_place()
+            && let Progress::Open(open) = &mut self.steps[step]
+        {
             open.taken += 1;
             open.running += 1;
-            let item = open.items.as_mut().map(|items| std::mem::take(&mut items[at]));
             if open.taken == open.results.len() {
                 self.ready.remove(&step);
             }
-            let position = item.is_some().then_some(at);
-            match self.prepare(own, item.as_ref(), at) {
-                Ok(Some((arguments, as_handle))) => {
-                    return Some(PlannedCall { step, item: position, arguments, as_handle });
-                }
-                Err(Absent::Skipped(reason)) if position.is_none() => {
-                    self.settle(step, StepResult::Skipped { reason });
-                }
-                Ok(None) | Err(Absent::Skipped(_)) => self.record(step, at, ItemResult::LeftOut),
-                Err(Absent::Failed(error)) => self.fail(step, position, error),
-            }
         }
-        None
+    }
+
+    /// Returns the next call, in the order of the document and of the items; none if the engine must report
+    /// results first.
+    pub fn next_call(&mut self) -> Option<PlannedCall> {
+        self.next_weight()?;
+        let (step, open) = self.next_open()?;
+        let (item, calls) = (open.item(), open.results.len());
+        let (arguments, as_handle) = self.arguments(step, open);
+        self.take_next();
+        Some(PlannedCall { step, item, arguments, as_handle, calls })
     }
 
     /// Reports the output of a call.
@@ -262,18 +314,17 @@ impl Interpreter {
         let items = match &own.each {
             None => None,
             Some(each) => match self.items_of(each) {
-                Ok(Json::Array(items)) => Some(items),
-                Ok(other) => {
-                    let message =
-                        format!("'each' must be an array, and its value is {}", other.kind());
+                Ok(Ok(items)) => Some(items),
+                Ok(Err(kind)) => {
+                    let message = format!("'each' must be an array, and its value is {kind}");
                     return Some(failed(own.on_error, StepError::new("invalid_each", message)));
                 }
                 Err(Absent::Skipped(reason)) => return Some(StepResult::Skipped { reason }),
                 Err(Absent::Failed(error)) => return Some(failed(own.on_error, error)),
             },
         };
-        self.item_counts[step] = items.as_ref().map(Vec::len);
-        let count = items.as_ref().map_or(1, Vec::len);
+        self.item_counts[step] = items.as_ref().map(Items::len);
+        let count = items.as_ref().map_or(1, Items::len);
         if count == 0 {
             return Some(StepResult::Succeeded(Arc::new(Json::Array(Vec::new()))));
         }

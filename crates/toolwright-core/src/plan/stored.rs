@@ -12,6 +12,7 @@
 //! An argument is looked up in the stored value when the call is made. What the interpreter itself must know, because a
 //! condition or the number of items depends on it, is in `parts` and `arrays`: the plan says what that is ([`Needs`]).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::Plan;
@@ -112,7 +113,7 @@ impl Needs {
         let mut out = object! {"$handle": handle};
         add_parts(&mut out, value, &self.reads);
         for (pointer, item_reads) in &self.arrays {
-            let array = match lookup(value, pointer) {
+            let array = match lookup(value, pointer).as_deref() {
                 Some(Json::Array(items)) if item_reads.is_empty() => {
                     Some(object! {"items": items.len()}.into())
                 }
@@ -127,7 +128,7 @@ impl Needs {
                 }
                 // Its members are of no use to `each`.
                 Some(Json::Object(_)) => Some(Object::new().into()),
-                other => other,
+                other => other.cloned(),
             };
             add(&mut out, "arrays", pointer, array);
         }
@@ -137,7 +138,7 @@ impl Needs {
 
 fn add_parts(out: &mut Object, value: &Json, pointers: &BTreeSet<String>) {
     for pointer in pointers {
-        add(out, "parts", pointer, lookup(value, pointer));
+        add(out, "parts", pointer, lookup(value, pointer).map(Cow::into_owned));
     }
 }
 
@@ -200,7 +201,7 @@ pub fn put_values(value: &mut Json, values: &BTreeMap<String, Json>) -> Result<(
             };
             let pointer = text(members, "pointer");
             let found = values.get(handle).and_then(|stored| lookup(stored, pointer));
-            let found = found.or_else(|| members.get("default").cloned());
+            let found = found.map(Cow::into_owned).or_else(|| members.get("default").cloned());
             *value = found.ok_or_else(|| pointer.to_owned())?;
             Ok(())
         }
@@ -209,17 +210,18 @@ pub fn put_values(value: &mut Json, values: &BTreeMap<String, Json>) -> Result<(
 }
 
 /// Looks up a part of an output. Many tools return JSON as text, so a pointer may lead into a text that is JSON.
-pub(super) fn lookup(value: &Json, pointer: &str) -> Option<Json> {
+pub(super) fn lookup<'v>(value: &'v Json, pointer: &str) -> Option<Cow<'v, Json>> {
     match value {
         Json::String(text) if !pointer.is_empty() => {
-            Json::parse(text).ok()?.pointer(pointer).cloned()
+            let mut parsed = Json::parse(text).ok()?;
+            Some(Cow::Owned(std::mem::take(parsed.pointer_mut(pointer)?)))
         }
-        value => value.pointer(pointer).cloned(),
+        value => value.pointer(pointer).map(Cow::Borrowed),
     }
 }
 
 /// Looks up a part of a value in which handles may stand for values. What stands for the part has what is known of it.
-pub(super) fn lookup_stored(value: &Json, reference: &Reference) -> Option<Json> {
+pub(super) fn lookup_stored<'v>(value: &'v Json, reference: &Reference) -> Option<Cow<'v, Json>> {
     let pointer = reference.pointer.as_str();
     // The handle may be above the part.
     let ends = pointer.match_indices('/').map(|(at, _)| at).chain([pointer.len()]);
@@ -248,7 +250,7 @@ pub(super) fn lookup_stored(value: &Json, reference: &Reference) -> Option<Json>
             add(&mut out, "absent", pointer, None);
         }
         out.insert_some("default", reference.default.clone());
-        return Some(out.into());
+        return Some(Cow::Owned(out.into()));
     }
     lookup(value, pointer)
 }

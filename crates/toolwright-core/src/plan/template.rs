@@ -1,5 +1,6 @@
 //! Values with references in them: arguments, items of `each`, conditions, outputs.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::error::{PlanError, PlanErrorKind};
@@ -277,6 +278,16 @@ impl Template {
         }
     }
 
+    /// Returns how much memory the value takes without the values of its references.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Template::Literal(value) => value.weight(),
+            Template::Reference(_) => 0,
+            Template::Array(items) => items.iter().map(Template::weight).sum(),
+            Template::Object(members) => members.iter().map(|(_, value)| value.weight()).sum(),
+        }
+    }
+
     /// Returns the references, each with its JSON Pointer in the value.
     pub fn references(&self) -> Vec<(String, &Reference)> {
         let mut found = Vec::new();
@@ -317,24 +328,28 @@ impl Template {
         }
     }
 
-    /// Replaces each reference by its value. The first error ends it.
-    pub fn fill<E>(&self, get: &mut dyn FnMut(&Reference) -> Result<Json, E>) -> Result<Json, E> {
+    /// Replaces each reference by its value. The first error ends it. A template that is one reference is not copied.
+    pub fn fill<'t, E>(&'t self, get: &mut Getter<'_, 't, E>) -> Result<Cow<'t, Json>, E> {
         Ok(match self {
-            Template::Literal(value) => value.clone(),
+            Template::Literal(value) => Cow::Borrowed(value),
             Template::Reference(reference) => get(reference)?,
             Template::Array(items) => {
-                Json::Array(items.iter().map(|item| item.fill(get)).collect::<Result<_, E>>()?)
+                let items = items.iter().map(|item| Ok(item.fill(get)?.into_owned()));
+                Cow::Owned(Json::Array(items.collect::<Result<_, E>>()?))
             }
             Template::Object(members) => {
                 let mut out = Object::with_capacity(members.len());
                 for (key, value) in members {
-                    out.push(key.clone(), value.fill(get)?);
+                    out.push(key.clone(), value.fill(get)?.into_owned());
                 }
-                Json::Object(out)
+                Cow::Owned(Json::Object(out))
             }
         })
     }
 }
+
+/// Returns the value of a reference.
+pub type Getter<'g, 't, E> = dyn FnMut(&'t Reference) -> Result<Cow<'t, Json>, E> + 'g;
 
 /// Whether a literal value would be read as something else.
 fn needs_quoting(value: &Json) -> bool {

@@ -117,7 +117,9 @@ pub(crate) async fn make(
         None => call_key(&scope.session.caller.tenant, &scope.session.run, &id),
     };
     let path = join(scope.path(), &id);
-    if let Some(run) = scope.run.as_ref().filter(|_| !tool.may_repeat()) {
+    let records_intent =
+        |run: &&Arc<RunScope>| !tool.may_repeat() && (scope.outer.is_some() || !run.knows_starts);
+    if let Some(run) = scope.run.as_ref().filter(records_intent) {
         run.expect_intent(&key, join(scope.path(), &step.id), call.item);
     }
     let arguments = match by_handle(scope, call, &id).await {

@@ -65,6 +65,14 @@ pub(crate) trait Host {
         event: EntryEvent,
     ) -> impl Future<Output = Result<(), PlanJournalError>>;
 
+    /// Reserves memory. The error is that of what needs it.
+    fn reserve(&self, _bytes: usize) -> impl Future<Output = Result<(), StepError>> {
+        std::future::ready(Ok(()))
+    }
+
+    /// Releases reserved memory.
+    fn release(&self, _bytes: usize) {}
+
     /// Waits for a message. Without calls in progress, `None` ends the drive.
     fn message(&self, is_idle: bool) -> impl Future<Output = Option<Message>>;
 
@@ -115,10 +123,15 @@ pub(crate) struct Driver<'h, H> {
     unrecorded: Option<PlanJournalError>,
 }
 
+/// How many times as much memory as its arguments a call needs: they are copied, written, parsed and checked.
+const CALL_COPIES: usize = 4;
+
 /// A call in progress.
 struct RunningCall<F> {
     place: Place,
     started_ms: u64,
+    /// The reserved memory
+    bytes: usize,
     future: Pin<Box<F>>,
 }
 
@@ -165,7 +178,7 @@ impl<'h, H: Host> Driver<'h, H> {
         loop {
             let is_stopping = host.is_stopping();
             while running.len() < self.parallel && !is_stopping && self.may_start() {
-                let Some((call, answered)) = self.next_call().await else { break };
+                let Some((call, answered, bytes)) = self.next_call().await else { break };
                 if left(self) == Some(0) {
                     self.fail_by_time();
                     break;
@@ -173,13 +186,13 @@ impl<'h, H: Host> Driver<'h, H> {
                 let (place, started_ms) = ((call.step, call.item), host.now_ms());
                 self.replay.start(call.step, started_ms);
                 let future = Box::pin(host.call(call, answered));
-                running.push(RunningCall { place, started_ms, future });
+                running.push(RunningCall { place, started_ms, bytes, future });
             }
             self.announce();
             let is_idle = running.is_empty();
             let calls = running.iter().map(|call| (call.place, call.started_ms)).collect();
             host.publish(calls, is_idle && self.replay.is_waiting());
-            if is_idle && let Some(end) = self.end(is_stopping) {
+            if is_idle && let Some(end) = self.end(is_stopping).await {
                 return end;
             }
             let since = host.now_ms();
@@ -189,7 +202,8 @@ impl<'h, H: Host> Driver<'h, H> {
             }
             match event {
                 Event::Ended(at, call, end) => {
-                    let started_ms = running.remove(at).started_ms;
+                    let RunningCall { started_ms, bytes, .. } = running.remove(at);
+                    host.release(bytes);
                     self.take_end(call, end, started_ms).await;
                 }
                 Event::Message(None) => return DriveEnd::Waiting,
@@ -218,38 +232,67 @@ impl<'h, H: Host> Driver<'h, H> {
         self.host.cancel_calls();
     }
 
-    /// Returns the next call, and counts it. Questions and outputs of people are recorded on the way.
-    async fn next_call(&mut self) -> Option<(PlannedCall, Answered)> {
+    /// Returns the next call with the memory that is reserved for it, and counts it. Questions and outputs of people are
+    /// recorded on the way.
+    async fn next_call(&mut self) -> Option<(PlannedCall, Answered, usize)> {
         while self.may_start() {
-            let next = self.continued.pop();
-            let next =
-                next.or_else(|| if self.replay.is_full() { None } else { self.replay.next() });
-            match next? {
+            let (next, bytes) = match self.continued.pop() {
+                // It may be too large by now; it was not when it began to wait.
+                Some(next) => (next, 0),
+                None if self.replay.is_full() => return None,
+                None => {
+                    let bytes = CALL_COPIES * self.replay.next_weight();
+                    if let Err(error) = self.host.reserve(bytes).await {
+                        self.refuse_next(error).await;
+                        continue;
+                    }
+                    let Some(next) = self.replay.next() else {
+                        self.host.release(bytes);
+                        return None;
+                    };
+                    (next, bytes)
+                }
+            };
+            let (step, item, output) = match next {
                 Next::Call(call, answered) => {
                     let max = self.plan.limits.calls.unwrap_or(u64::MAX);
                     if self.host.attempts().fetch_add(1, Ordering::Relaxed) < max {
-                        return Some((call, answered));
+                        return Some((call, answered, bytes));
                     }
                     let message = format!(
                         "the run has reached its limit of {max} calls; raise limits.calls of the plan"
                     );
                     self.error = Some(StepError::new("limit", message));
+                    return None;
                 }
-                Next::Ask(place, question) => self.ask(place, question).await,
-                Next::Output((step, item), output) => {
-                    let (started_ms, attempts) = (self.host.now_ms(), 0);
-                    let output = Arc::new(output);
-                    self.host.use_output(step, &output).await;
-                    let event =
-                        EntryEvent::Succeeded { output: Arc::clone(&output), started_ms, attempts };
-                    self.record((step, item), started_ms, event).await;
-                    self.replay.start(step, started_ms);
-                    self.replay.end(step, started_ms, attempts);
-                    self.replay.interpreter.succeed(step, item, output);
+                Next::Ask(place, question) => {
+                    self.host.release(bytes);
+                    self.ask(place, question).await;
+                    continue;
                 }
-            }
+                Next::Output((step, item), output) => (step, item, Arc::new(output)),
+            };
+            self.host.release(bytes);
+            let (started_ms, attempts) = (self.host.now_ms(), 0);
+            self.host.use_output(step, &output).await;
+            let event = EntryEvent::Succeeded { output: Arc::clone(&output), started_ms, attempts };
+            self.record((step, item), started_ms, event).await;
+            self.replay.start(step, started_ms);
+            self.replay.end(step, started_ms, attempts);
+            self.replay.interpreter.succeed(step, item, output);
         }
         None
+    }
+
+    /// Lets the next call fail, because there is no memory for its arguments.
+    async fn refuse_next(&mut self, error: StepError) {
+        let started_ms = self.host.now_ms();
+        if let Some((step, item)) = self.replay.refuse_next(error.clone()) {
+            self.replay.start(step, started_ms);
+            self.replay.end(step, started_ms, 0);
+            let event = EntryEvent::Failed { error, started_ms, attempts: 0 };
+            self.record((step, item), started_ms, event).await;
+        }
     }
 
     /// Takes the end of a call.
@@ -258,7 +301,13 @@ impl<'h, H: Host> Driver<'h, H> {
         match end {
             CallEnd::Done { result, started_ms: started, ended_ms, attempts } => {
                 let started_ms = started.unwrap_or(started_ms);
-                let result = result.map(Arc::new);
+                let result = match result {
+                    Ok(output) => {
+                        let reserved = self.host.reserve(output.weight()).await;
+                        reserved.map(|()| Arc::new(output))
+                    }
+                    Err(error) => Err(error),
+                };
                 let event = match &result {
                     Ok(output) => {
                         let output = Arc::clone(output);
@@ -301,7 +350,8 @@ impl<'h, H: Host> Driver<'h, H> {
         }
     }
 
-    async fn take_message(&mut self, message: Message) {
+    /// Takes a message.
+    pub(crate) async fn take_message(&mut self, message: Message) {
         let (step, item, answer) = match message {
             Message::Answer { step, item, answer } => (step, item, Some(answer)),
             Message::AnswerWithin { step, item } => (step, item, None),
@@ -334,7 +384,7 @@ impl<'h, H: Host> Driver<'h, H> {
     }
 
     /// Returns how the drive ends, now that no call is in progress; none if it may wait for a person.
-    fn end(&mut self, is_stopping: bool) -> Option<DriveEnd> {
+    async fn end(&mut self, is_stopping: bool) -> Option<DriveEnd> {
         if let Some(error) = self.unrecorded.take() {
             return Some(DriveEnd::Unrecorded(error));
         }
@@ -349,7 +399,11 @@ impl<'h, H: Host> Driver<'h, H> {
                 status = RunStatus::Succeeded;
             }
         }
-        let outputs = interpreter.outputs().unwrap_or_else(|too_large| {
+        let outputs = match self.host.reserve(interpreter.outputs_weight()).await {
+            Ok(()) => interpreter.outputs(),
+            Err(too_large) => Err(too_large),
+        };
+        let outputs = outputs.unwrap_or_else(|too_large| {
             error.get_or_insert(too_large);
             Object::new()
         });

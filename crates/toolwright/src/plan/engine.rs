@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use toolwright_core::Json;
-use toolwright_core::plan::{Plan, PlanError};
+use toolwright_core::plan::{Plan, PlanError, StepError};
 
 use super::event::Observer;
 use super::journal::{PlanJournalError, StepAnswer};
@@ -70,6 +70,9 @@ pub enum PlanRunError {
     /// Tools of the run do not exist any more, or cannot be reached
     #[error("the run cannot be continued: {}", messages(.0))]
     ToolsMissing(Vec<PlanError>),
+    /// There is too little memory for the run
+    #[error("the run cannot be loaded: {0}")]
+    TooLarge(StepError),
     /// The run has ended
     #[error("the run has ended: it {0}")]
     Ended(&'static str),

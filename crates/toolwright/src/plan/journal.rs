@@ -317,6 +317,9 @@ pub trait PlanJournal: Send + Sync + 'static {
     /// Returns a run with its entries, in order.
     fn load<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, (RunRecord, Vec<Entry>)>;
 
+    /// Returns how much memory a run takes while it is loaded, about.
+    fn weight<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, usize>;
+
     /// Returns the tenant of a run, also if the rest of its record is damaged.
     fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>>;
 

@@ -20,6 +20,7 @@ use super::journal::{
     Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, RunRecord, RunStatus,
     StepAnswer,
 };
+use super::memory::Reservation;
 use super::replay::{
     NestedEntries, NestedQuestion, Next, Place, Replay, nested_questions, split_entries,
 };
@@ -72,6 +73,8 @@ struct Loaded {
     /// What happened within its calls
     nested: NestedEntries,
     nested_questions: Vec<NestedQuestion>,
+    /// The memory of its values
+    memory: Arc<Reservation>,
 }
 
 /// The calls in progress of a run, and when each started, in milliseconds since 1970.
@@ -222,15 +225,21 @@ impl LocalEngine {
     /// Loads a run, with the tools of its plan.
     async fn load(&self, run: &str) -> Result<Loaded, PlanRunError> {
         let is_live = self.live().contains_key(run);
+        let memory = Arc::new(Reservation::of(&self.context).await);
+        let weight = self.journal.weight(run).await?;
+        memory.grow(weight).await.map_err(PlanRunError::TooLarge)?;
         let (record, entries) = self.journal.load(run).await?;
         let tools = self.tools(&record.plan).await;
-        let graph = Arc::new(Graph::new(&record.plan, &tools));
-        let (plan, inputs) = (Arc::clone(&record.plan), Arc::clone(&record.inputs));
-        let (own, nested) = split_entries(entries);
-        let nested_questions = nested_questions(&nested, is_live);
-        let interpreter = Interpreter::new(plan, graph, inputs);
-        let replay = Replay::new(record.created_ms, own, interpreter);
-        Ok(Loaded { record, tools, replay, nested, nested_questions })
+        let load = move || {
+            let graph = Arc::new(Graph::new(&record.plan, &tools));
+            let (plan, inputs) = (Arc::clone(&record.plan), Arc::clone(&record.inputs));
+            let (own, nested) = split_entries(entries);
+            let nested_questions = nested_questions(&nested, is_live);
+            let interpreter = Interpreter::new(plan, graph, inputs);
+            let replay = Replay::new(record.created_ms, own, interpreter);
+            Loaded { record, tools, replay, nested, nested_questions, memory }
+        };
+        blocking(load).await
     }
 
     /// Checks that a run can be continued: it has not ended, and its tools are those that it started with.
@@ -249,7 +258,7 @@ impl LocalEngine {
     ) -> Result<bool, PlanRunError> {
         let _turn = self.answering.lock().await;
         // If another process drives the run, a call that was started there may be in progress.
-        let _claim = loop {
+        let claim = loop {
             if self.live().contains_key(run) {
                 break None;
             }
@@ -260,7 +269,7 @@ impl LocalEngine {
                 Err(error) => return Err(error.into()),
             }
         };
-        let is_live = _claim.is_none();
+        let is_live = claim.is_none();
         let Loaded { record, mut replay, nested_questions, .. } = self.load(run).await?;
         if record.status.is_final() {
             return Err(PlanRunError::Ended(record.status.as_str()));
@@ -292,6 +301,7 @@ impl LocalEngine {
             let live = self.live().get(run).map(|live| Arc::clone(&live.scope));
             is_continued &= live.is_some_and(|scope| scope.deliver(&step, item, &answer));
         }
+        drop(claim);
         Ok(is_continued)
     }
 
@@ -376,17 +386,20 @@ impl Engine for LocalEngine {
     fn report<'a>(&'a self, run: &'a str) -> EngineFuture<'a, RunReport> {
         Box::pin(async move {
             let loaded = self.load(run).await?;
-            let Loaded { record, mut replay, nested_questions, .. } = loaded;
             let running = self.live().get(run).map(|live| Arc::clone(&live.running));
-            replay.prepare_report(running.is_some());
-            // Recorded results are applied; what comes next is not made.
-            while replay.next().is_some() {}
-            let running = running.map(|calls| lock(&calls).clone()).unwrap_or_default();
-            for ((step, _), started_ms) in running {
-                replay.start(step, started_ms);
-            }
-            let error = replay.error.clone();
-            Ok(RunReport::new(record, &replay, nested_questions, None, error))
+            let report = move || {
+                let Loaded { record, mut replay, nested_questions, memory, .. } = loaded;
+                replay.prepare_report(running.is_some());
+                // Recorded results are applied; what comes next is not made.
+                while replay.next().is_some() {}
+                let running = running.map(|calls| lock(&calls).clone()).unwrap_or_default();
+                for ((step, _), started_ms) in running {
+                    replay.start(step, started_ms);
+                }
+                let error = replay.error.clone();
+                RunReport::new(record, &replay, nested_questions, None, error, memory)
+            };
+            blocking(report).await
         })
     }
 }

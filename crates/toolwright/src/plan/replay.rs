@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use toolwright_core::Json;
-use toolwright_core::json::Object;
 use toolwright_core::plan::{
     Interpreter, PlannedCall, StepError, StepResult, StepState, StepStatus,
 };
@@ -14,9 +13,6 @@ use super::scope::{call_id, is_within, join, split};
 
 /// A step, and the item of its `each`.
 pub(crate) type Place = (usize, Option<usize>);
-
-/// Maximum memory, in bytes, of the arguments that are kept for a report, which shows only their beginnings.
-const MAX_INPUT_BYTES: usize = 64 << 20;
 
 /// Memory, in bytes, of the arguments of calls that wait for a person, from which on no further call is made.
 const MAX_WAITING_BYTES: usize = 64 << 20;
@@ -33,10 +29,8 @@ pub(crate) struct Replay {
     started_ms: u64,
     /// Whether the run is being driven, so that a call that was started is in progress
     is_live: bool,
-    /// The arguments of steps without `each`, if a report needs them
-    inputs: Option<HashMap<usize, Object>>,
-    /// How much memory these arguments have
-    input_bytes: usize,
+    /// Whether a report shows the arguments of calls
+    pub(super) has_inputs: bool,
     /// How long the run was driven, if that is recorded
     pub(crate) driven_ms: u64,
     /// The drive that is being read: its start, and when something happened in it last
@@ -124,6 +118,16 @@ pub(crate) fn remove_within(nested: &mut NestedEntries, call: &str) {
     nested.retain(|own, _| !is_within(own, call));
 }
 
+/// Whether an answer of a person is the last that happened to a call.
+pub(crate) fn has_answer<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> bool {
+    let mut last: HashMap<(&str, Option<usize>), bool> = HashMap::new();
+    for entry in entries {
+        let is_answer = matches!(entry.event, EntryEvent::Answered { .. });
+        last.insert((&entry.step, entry.item), is_answer);
+    }
+    last.into_values().any(|is_answer| is_answer)
+}
+
 /// Returns the questions within calls. If the run is being driven, a call that was started is in progress.
 pub(crate) fn nested_questions(nested: &NestedEntries, is_live: bool) -> Vec<NestedQuestion> {
     let mut questions = Vec::new();
@@ -168,8 +172,7 @@ impl Replay {
             waiting_bytes: 0,
             started_ms,
             is_live: false,
-            inputs: None,
-            input_bytes: 0,
+            has_inputs: false,
             driven_ms: 0,
             drive: None,
             error: None,
@@ -242,41 +245,71 @@ impl Replay {
         status.ended_ms = Some(status.ended_ms.map_or(time, |known| known.max(time)));
     }
 
-    /// Prepares a report: keeps the arguments of calls, and takes a call that was started for one in progress if the run
-    /// is being driven.
+    /// Prepares a report with the arguments of calls. If the run is being driven, a call that was started is in progress.
     pub(crate) fn prepare_report(&mut self, is_live: bool) {
-        self.inputs = Some(HashMap::new());
+        self.has_inputs = true;
         self.is_live = is_live;
     }
 
-    /// Returns the arguments of a step, if they are kept.
-    pub(crate) fn input(&self, step: usize) -> Option<&Object> {
-        self.inputs.as_ref()?.get(&step)
+    /// Returns how much memory the arguments of the next call take, after recorded results are applied.
+    pub(crate) fn next_weight(&mut self) -> usize {
+        loop {
+            self.apply_results();
+            let weight = self.interpreter.next_weight();
+            let place = self.interpreter.next_place();
+            // The call with the weight may be another one, and have a result.
+            if !place.is_some_and(|place| self.has_result(place)) {
+                return weight.unwrap_or_default();
+            }
+        }
+    }
+
+    fn has_result(&self, place: Place) -> bool {
+        self.recorded.get(&place).is_some_and(|own| own.result.is_some())
+    }
+
+    /// Lets the next call fail, because its arguments cannot be built. Returns its place.
+    pub(crate) fn refuse_next(&mut self, error: StepError) -> Option<Place> {
+        let (step, item) = self.interpreter.next_place()?;
+        self.interpreter.take_next();
+        self.fail(step, item, error);
+        Some((step, item))
+    }
+
+    /// Applies the recorded results of the next calls.
+    fn apply_results(&mut self) {
+        while let Some(place) = self.interpreter.next_place() {
+            let recorded = self.recorded.get_mut(&place).and_then(|own| own.result.take());
+            let Some(result) = recorded else { return };
+            self.interpreter.take_next();
+            self.apply(place, result);
+        }
+    }
+
+    fn apply(&mut self, (step, item): Place, result: Result<Arc<Json>, StepError>) {
+        match result {
+            Ok(output) => self.interpreter.succeed(step, item, output),
+            Err(error) => self.fail(step, item, error),
+        }
     }
 
     /// Returns what comes next. Recorded results are applied on the way.
     pub(crate) fn next(&mut self) -> Option<Next> {
-        while let Some(call) = self.interpreter.next_call() {
-            let place = (call.step, call.item);
-            if let Some(inputs) = self.inputs.as_mut().filter(|_| call.item.is_none()) {
-                let bytes = self.input_bytes + call.arguments.weight();
-                if bytes <= MAX_INPUT_BYTES {
-                    self.input_bytes = bytes;
-                    inputs.insert(call.step, call.arguments.clone());
-                }
+        loop {
+            self.apply_results();
+            self.interpreter.next_weight()?;
+            let place = self.interpreter.next_place()?;
+            if self.has_result(place) {
+                continue;
             }
+            let call = if self.has_inputs {
+                // A report makes no calls.
+                self.interpreter.take_next();
+                PlannedCall { step: place.0, item: place.1, ..PlannedCall::default() }
+            } else {
+                self.interpreter.next_call()?
+            };
             let recorded = self.recorded.remove(&place).unwrap_or_default();
-            match recorded.result {
-                Some(Ok(output)) => {
-                    self.interpreter.succeed(call.step, call.item, output);
-                    continue;
-                }
-                Some(Err(error)) => {
-                    self.fail(call.step, call.item, error);
-                    continue;
-                }
-                None => {}
-            }
             let is_new = recorded.question.is_none();
             if is_new && recorded.is_uncertain && self.is_live {
                 self.statuses[call.step].state = StepState::Running;
@@ -295,7 +328,6 @@ impl Replay {
                 }
             }
         }
-        None
     }
 
     /// Applies the failure of a call. Nothing is asked about items after one that lets the step fail: a run that is

@@ -1,14 +1,19 @@
 //! The report of a run: its state, its outputs, its steps, and what it waits for.
 
+use std::sync::Arc;
+
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 use toolwright_core::object;
-use toolwright_core::plan::{Plan, Step, StepError, StepResult, StepState, StepStatus};
+use toolwright_core::plan::{
+    Interpreter, Plan, Step, StepError, StepResult, StepState, StepStatus,
+};
 
 use super::journal::{Question, RunRecord, RunStatus};
+use super::memory::Reservation;
 use super::replay::{NestedQuestion, Replay};
 use super::scope::outermost;
-use crate::redact::redact;
+use crate::redact::excerpt;
 
 /// Maximum number of bytes of a preview.
 const PREVIEW_BYTES: usize = 500;
@@ -27,7 +32,22 @@ pub struct RunReport {
     pub questions: Vec<StepQuestion>,
     /// Why the run as a whole failed, if no step did; or why the outputs of a run that succeeded cannot be read
     pub error: Option<StepError>,
+    memory: HeldMemory,
 }
+
+/// The memory that is reserved for a report. All reports are equal in it.
+#[derive(Debug, Clone)]
+struct HeldMemory(
+    #[allow(dead_code, reason = "held until the report is dropped")] Arc<Reservation>,
+);
+
+impl PartialEq for HeldMemory {
+    fn eq(&self, _: &HeldMemory) -> bool {
+        true
+    }
+}
+
+impl Eq for HeldMemory {}
 
 /// The report of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,11 +65,11 @@ pub struct StepReport {
     pub error_kind: Option<String>,
     /// The steps that did not run because it failed
     pub blocks: Vec<String>,
-    /// Its arguments, with the values of references, in a report on request: absent with `each`, while the step waits for
-    /// other steps, at the end of a drive, and if the arguments of all steps are too large together
+    /// The beginning of its arguments, with the values of references, in a report on request: absent with `each`, while the
+    /// step waits for other steps, and at the end of a drive
     pub input: Option<Json>,
     /// Its output
-    pub output: Option<Json>,
+    pub output: Option<Arc<Json>>,
 }
 
 /// A call that waits for a person.
@@ -74,6 +94,7 @@ impl RunReport {
         nested: Vec<NestedQuestion>,
         outputs: Option<Object>,
         error: Option<StepError>,
+        memory: Arc<Reservation>,
     ) -> RunReport {
         let interpreter = &replay.interpreter;
         let plan = interpreter.plan();
@@ -87,11 +108,11 @@ impl RunReport {
                 reason: None,
                 error_kind: None,
                 blocks: Vec::new(),
-                input: replay.input(at).cloned().map(Json::Object),
+                input: replay.has_inputs.then(|| input(interpreter, at)).flatten(),
                 output: None,
             };
             match interpreter.result(at) {
-                Some(StepResult::Succeeded(output)) => report.output = Some((**output).clone()),
+                Some(StepResult::Succeeded(output)) => report.output = Some(Arc::clone(output)),
                 Some(StepResult::Skipped { reason }) => report.reason = Some(reason.clone()),
                 Some(StepResult::Failed { error, .. }) => {
                     report.reason = Some(error.message.clone());
@@ -111,7 +132,7 @@ impl RunReport {
             Ok(outputs) => (outputs, error),
             Err(too_large) => (Object::new(), error.or(Some(too_large))),
         };
-        RunReport { run, outputs, questions, steps, error }
+        RunReport { run, outputs, steps, questions, error, memory: HeldMemory(memory) }
     }
 
     /// Returns the state of the run.
@@ -145,19 +166,22 @@ impl StepReport {
         if !self.blocks.is_empty() {
             out.insert("blocks", self.blocks.iter().map(String::as_str).collect::<Vec<&str>>());
         }
+        let preview = |value: &Json| excerpt::preview(value, PREVIEW_BYTES);
         out.insert_some("input_preview", self.input.as_ref().map(preview));
-        out.insert_some("output_preview", self.output.as_ref().map(preview));
+        out.insert_some("output_preview", self.output.as_deref().map(preview));
         out
     }
 }
 
-/// Returns the beginning of a value as JSON, without secrets.
-fn preview(value: &Json) -> String {
-    let text = redact(value, &Json::Bool(true)).compact();
-    if text.len() <= PREVIEW_BYTES {
-        return text;
-    }
-    format!("{}…", &text[..text.floor_char_boundary(PREVIEW_BYTES)])
+/// Returns the beginning of the arguments of a step.
+fn input(interpreter: &Interpreter, step: usize) -> Option<Json> {
+    let mut left = PREVIEW_BYTES;
+    let mut cut = |value: &Json| {
+        let cut = excerpt::before_excerpt(value, left);
+        left = left.saturating_sub(cut.weight());
+        cut
+    };
+    interpreter.excerpt(step, &mut cut).map(Json::Object)
 }
 
 impl StepQuestion {

@@ -13,13 +13,13 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::stream::{self, StreamExt};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use toolwright_core::Json;
 
 use super::drive::Message;
-use super::journal::{Entry, EntryEvent, PlanJournal, PlanJournalError, StepAnswer};
-use super::replay::{NestedEntries, NestedQuestion, nested_questions, remove_within};
+use super::journal::{Entry, EntryEvent, PlanJournalError, PlanJournalFuture, StepAnswer};
+use super::replay::{NestedEntries, NestedQuestion, has_answer, nested_questions, remove_within};
 use super::start::now_ms;
 use crate::call::journal::{Begun, Intent, Journal, JournalError, SharedJournal};
 use crate::call::key;
@@ -84,8 +84,22 @@ fn step_key(texts: &[&str]) -> Arc<str> {
     format!("{PREFIX}{}", key::digest(texts).to_hex()).into()
 }
 
+/// What happened in a run, as its calls see it.
+pub(crate) trait RunLog: Send + Sync {
+    /// Appends an entry. It is durable when the future is ready.
+    fn append(&self, entry: Entry) -> PlanJournalFuture<'_, ()>;
+
+    /// Returns what happened within the calls of the run.
+    fn load_nested(&self) -> PlanJournalFuture<'_, NestedEntries>;
+}
+
 /// The scope of a run.
 pub(crate) struct RunScope {
+    log: Arc<dyn RunLog>,
+    /// Whether the log is loaded
+    loaded: OnceCell<()>,
+    /// Whether the engine knows which calls of steps have started, so that their intents need not be recorded
+    pub(crate) knows_starts: bool,
     writes: mpsc::UnboundedSender<Write>,
     /// The journal of the toolbox
     calls: SharedJournal,
@@ -108,14 +122,22 @@ struct State {
 
 impl RunScope {
     /// Creates the scope of a run, and what the drive of the run has to write.
-    pub(crate) fn new(calls: SharedJournal, stop: CancellationToken) -> (RunScope, Writes) {
+    pub(crate) fn new(
+        log: Arc<dyn RunLog>,
+        knows_starts: bool,
+        calls: SharedJournal,
+        stop: CancellationToken,
+    ) -> (RunScope, Writes) {
         let (writes, written) = mpsc::unbounded_channel();
-        (RunScope { writes, calls, stop, state: Mutex::default() }, Writes(written))
+        let (loaded, state) = (OnceCell::new(), Mutex::default());
+        let written = Writes { written, log: Arc::clone(&log) };
+        (RunScope { log, loaded, knows_starts, writes, calls, stop, state }, written)
     }
 
     /// Sets what was recorded within the calls of the run.
     pub(crate) fn set_entries(&self, entries: NestedEntries) {
         self.state().entries = entries;
+        drop(self.loaded.set(()));
     }
 
     /// Returns the scope of the run that a session belongs to, if it does.
@@ -127,16 +149,25 @@ impl RunScope {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to drive the plan of a call. Returns what happened in it so far, the messages to it, and what ends it.
+    /// Begins to drive the plan of a call. Returns the messages to it, and what ends it.
     pub(crate) fn enter<'s>(
         &'s self,
         call: &'s str,
-    ) -> (Vec<Entry>, mpsc::UnboundedReceiver<Message>, DriverGuard<'s>) {
+    ) -> (mpsc::UnboundedReceiver<Message>, DriverGuard<'s>) {
         let (sender, messages) = mpsc::unbounded_channel();
-        let mut state = self.state();
-        state.drivers.insert(call.to_owned(), sender);
-        let entries = state.entries.get(call).cloned().unwrap_or_default();
-        (entries, messages, DriverGuard { scope: self, call })
+        self.state().drivers.insert(call.to_owned(), sender);
+        (messages, DriverGuard { scope: self, call })
+    }
+
+    /// Returns what happened within a call so far.
+    pub(crate) async fn entries(&self, call: &str) -> Result<Vec<Entry>, PlanJournalError> {
+        let load = || async {
+            let nested = self.log.load_nested().await?;
+            self.state().entries = nested;
+            Ok::<(), PlanJournalError>(())
+        };
+        self.loaded.get_or_try_init(load).await?;
+        Ok(self.state().entries.get(call).cloned().unwrap_or_default())
     }
 
     /// Ends to drive the plan of a call. Returns the message that came in the meantime, if there is one.
@@ -169,16 +200,8 @@ impl RunScope {
         if !state.waiting.remove(call) {
             return None;
         }
-        let within = state.entries.iter().filter(|(own, _)| is_within(own, call));
-        let is_answered = within.into_iter().any(|(_, entries)| {
-            let mut open: HashMap<(&str, Option<usize>), bool> = HashMap::new();
-            for entry in entries {
-                let is_answer = matches!(entry.event, EntryEvent::Answered { .. });
-                open.insert((&entry.step, entry.item), is_answer);
-            }
-            open.into_values().any(|is_answer| is_answer)
-        });
-        Some(is_answered)
+        let mut within = state.entries.iter().filter(|(own, _)| is_within(own, call));
+        Some(within.any(|(_, entries)| has_answer(entries)))
     }
 
     /// Returns the questions within calls.
@@ -254,21 +277,20 @@ struct Write {
 }
 
 /// What the drive of a run has to write.
-pub(crate) struct Writes(mpsc::UnboundedReceiver<Write>);
+pub(crate) struct Writes {
+    written: mpsc::UnboundedReceiver<Write>,
+    log: Arc<dyn RunLog>,
+}
 
 impl Writes {
     /// Drives a run, and writes what happens in it.
-    pub(crate) async fn during<T>(
-        self,
-        journal: &dyn PlanJournal,
-        run: &str,
-        drive: impl Future<Output = T>,
-    ) -> T {
+    pub(crate) async fn during<T>(self, drive: impl Future<Output = T>) -> T {
+        let Writes { written, log } = self;
         let writes =
-            stream::unfold(self.0, |mut writes| async { Some((writes.recv().await?, writes)) });
+            stream::unfold(written, |mut written| async { Some((written.recv().await?, written)) });
         let written = writes.for_each_concurrent(None, |Write { entry, done }| async {
             // A call that does not wait any more does nothing with the result.
-            drop(done.send(journal.append(run, entry).await));
+            drop(done.send(log.append(entry).await));
         });
         tokio::select! {
             ended = drive => ended,

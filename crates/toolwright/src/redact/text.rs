@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use toolwright_core::Json;
+use toolwright_core::args::growing::{Growing, Progress};
 
 use super::subschemas::Subschemas;
 use super::{MARK, covered, look, name};
@@ -33,10 +34,17 @@ pub(super) fn inner(text: &str, place: &Subschemas<'_>) -> Option<String> {
     if !start.starts_with(['{', '[']) {
         return None;
     }
-    let value = Json::parse(text).ok()?;
+    let value = Json::parse(text).ok().or_else(|| beginning(text))?;
     let safe = covered(&value, place);
     // Unchanged, including white space, if there is nothing to redact.
     Some(if safe == value { text.to_owned() } else { safe.compact() })
+}
+
+/// Parses the beginning of JSON that was cut.
+fn beginning(text: &str) -> Option<Json> {
+    let mut growing = Growing::new();
+    growing.push(text);
+    growing.view().filter(|_| growing.progress() == Progress::Growing).cloned()
 }
 
 /// Redacts values after the name of a secret.

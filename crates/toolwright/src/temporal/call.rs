@@ -33,8 +33,15 @@ pub(super) struct CallOrder {
 
 /// How a call ended.
 pub(super) enum CallReply {
-    Done { result: Result<Json, StepError>, started_ms: u64, ended_ms: u64, attempts: u32 },
+    Done {
+        result: Result<Json, StepError>,
+        started_ms: u64,
+        ended_ms: u64,
+        attempts: u32,
+    },
     Waiting(Box<Approval>),
+    /// It waits for a person because of a call within it
+    Within,
 }
 
 impl CallOrder {
@@ -90,6 +97,7 @@ impl CallOrder {
                 item: fields.optional_count("item")?,
                 arguments: fields.object("arguments")?.as_object().clone(),
                 as_handle: fields.list("as_handle", text)?,
+                calls: 1,
             },
             answered: answer.map(|answer| (question, answer)),
             digest: fields.owned("digest")?,
@@ -105,6 +113,7 @@ impl CallReply {
     pub(super) fn to_json(&self) -> Object {
         match self {
             CallReply::Waiting(approval) => object! {"approval": approval.to_json()},
+            CallReply::Within => object! {"within": true},
             CallReply::Done { result, started_ms, ended_ms, attempts } => {
                 let mut out = object! {"started_ms": *started_ms, "ended_ms": *ended_ms};
                 out.insert("attempts", *attempts);
@@ -121,6 +130,9 @@ impl CallReply {
         let fields = ObjectReader::of(document)?;
         if let Some(approval) = fields.optional("approval", Approval::from_json)? {
             return Ok(CallReply::Waiting(Box::new(approval)));
+        }
+        if fields.as_object().contains_key("within") {
+            return Ok(CallReply::Within);
         }
         let result = match fields.optional("error", read_error)? {
             Some(error) => Err(error),

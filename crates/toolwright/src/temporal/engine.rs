@@ -33,6 +33,7 @@ use crate::plan::journal::PlanJournalError;
 use crate::plan::start::{blocking, check_run};
 use crate::plan::{
     Engine, EngineFuture, NewRun, Observer, PlanRunError, RunReport, RunStatus, StepAnswer,
+    StepQuestion,
 };
 
 /// Number of concurrent calls of a run, unless the plan or the host says otherwise. Temporal allows 2,000.
@@ -55,7 +56,7 @@ pub struct TemporalEngine {
     client: Arc<OnceCell<Client>>,
 }
 
-type Handle<W> = WorkflowHandle<Client, W>;
+pub(super) type Handle<W> = WorkflowHandle<Client, W>;
 
 impl TemporalEngine {
     /// Creates an engine for workers of some task queues. A tool is called on the first queue whose worker has it; the
@@ -196,7 +197,7 @@ impl TemporalEngine {
                 let state = RunState::from_json(state).map_err(|error| damaged(&error))?;
                 Loaded { state, running: Vec::new() }
             }
-            None => self.query(&handle, run, None).await?,
+            None => query(&handle, run, None).await?,
         };
         if let Some(end) = end {
             loaded.state.read_end(&end).map_err(|error| damaged(&error))?;
@@ -208,30 +209,6 @@ impl TemporalEngine {
     async fn end(&self, handle: &Handle<PlanWorkflow>, run: &str) -> Result<Json, PlanRunError> {
         let ended = handle.get_result(WorkflowGetResultOptions::default()).await;
         read_result(run, ended)
-    }
-
-    /// Asks a workflow for its run, page by page, without what is known already.
-    async fn query(
-        &self,
-        handle: &Handle<PlanWorkflow>,
-        run: &str,
-        known: Option<RunState>,
-    ) -> Result<Loaded, PlanRunError> {
-        let mut found = known;
-        loop {
-            let mut request = Object::new();
-            match &found {
-                Some(state) => request.insert("from", state.entries.len()),
-                None => request.insert("run", true),
-            }
-            let options = WorkflowQueryOptions::default();
-            let page = handle.query(PlanWorkflow::journal, Document::from(request), options).await;
-            let Document(page) = page.map_err(|error| query_error(run, error))?;
-            let (running, total) = take_page(&mut found, &page).map_err(|error| damaged(&error))?;
-            if let Some(state) = found.take_if(|state| state.entries.len() >= total) {
-                return Ok(Loaded { state, running });
-            }
-        }
     }
 
     /// Watches a run until it ends or waits for a person.
@@ -266,7 +243,7 @@ impl TemporalEngine {
             let loaded = if has_ended {
                 self.load(run).await
             } else {
-                self.query(&handle, run, Some(known.clone())).await
+                query(&handle, run, Some(known.clone())).await
             };
             match loaded {
                 Ok(loaded) => {
@@ -301,7 +278,8 @@ impl TemporalEngine {
             tenant: state.record.caller.tenant.clone(),
             conversation: state.record.id.clone(),
         };
-        let mut report = RunReport::new(state.record, &replay, state.error);
+        let nested = state.nested_questions();
+        let mut report = RunReport::new(state.record, &replay, nested, None, state.error);
         for (name, value) in report.outputs.iter_mut() {
             let Err(error) = self.values.get(&owner, value).await else { continue };
             *value = Json::Null;
@@ -358,7 +336,7 @@ impl Engine for TemporalEngine {
         step: &'a str,
         item: Option<usize>,
         answer: StepAnswer,
-    ) -> EngineFuture<'a, ()> {
+    ) -> EngineFuture<'a, bool> {
         Box::pin(async move {
             let Loaded { state, .. } = self.load(run).await?;
             if state.record.status.is_final() {
@@ -367,8 +345,9 @@ impl Engine for TemporalEngine {
             let mut replay = state.replay();
             while replay.next().is_some() {}
             let plan = &state.record.plan;
-            let place = plan.position(step).map(|at| (at, item));
-            if !replay.questions().iter().any(|(own, _)| Some(*own) == place) {
+            let mut asked = StepQuestion::all(plan, &replay, state.nested_questions());
+            asked.retain(|own| own.step == step && (item.is_none() || own.item == item));
+            if asked.is_empty() {
                 return Err(PlanRunError::NoQuestion(step.to_owned()));
             }
             let answer = match answer {
@@ -384,11 +363,14 @@ impl Engine for TemporalEngine {
                 }
                 answer => answer,
             };
-            let answer = Document::from(write_answer(step, item, &answer));
             let handle = self.handle(run).await?;
-            let options = WorkflowSignalOptions::default();
-            let sent = handle.signal(PlanWorkflow::answer, answer, options).await;
-            sent.map_err(|error| interaction(run, error))
+            for question in asked {
+                let answer = Document::from(write_answer(step, question.item, &answer));
+                let options = WorkflowSignalOptions::default();
+                let sent = handle.signal(PlanWorkflow::answer, answer, options).await;
+                sent.map_err(|error| interaction(run, error))?;
+            }
+            Ok(true)
         })
     }
 
@@ -405,6 +387,29 @@ impl Engine for TemporalEngine {
 
     fn report<'a>(&'a self, run: &'a str) -> EngineFuture<'a, RunReport> {
         Box::pin(async move { Ok(self.report_of(self.load(run).await?).await) })
+    }
+}
+
+/// Asks a workflow for its run, page by page, without what is known already.
+pub(super) async fn query(
+    handle: &Handle<PlanWorkflow>,
+    run: &str,
+    known: Option<RunState>,
+) -> Result<Loaded, PlanRunError> {
+    let mut found = known;
+    loop {
+        let mut request = Object::new();
+        match &found {
+            Some(state) => request.insert("from", state.entries.len()),
+            None => request.insert("run", true),
+        }
+        let options = WorkflowQueryOptions::default();
+        let page = handle.query(PlanWorkflow::journal, Document::from(request), options).await;
+        let Document(page) = page.map_err(|error| query_error(run, error))?;
+        let (running, total) = take_page(&mut found, &page).map_err(|error| damaged(&error))?;
+        if let Some(state) = found.take_if(|state| state.entries.len() >= total) {
+            return Ok(Loaded { state, running });
+        }
     }
 }
 

@@ -13,7 +13,8 @@ use toolwright_core::plan::{
 use toolwright_core::{Json, Tool, ToolKind, object};
 
 use crate::plan::journal::{Entry, EntryEvent};
-use crate::plan::replay::Replay;
+use crate::plan::replay::{NestedQuestion, Replay, nested_questions, split_entries};
+use crate::plan::scope::split;
 use crate::plan::{RunRecord, RunStatus};
 use crate::settings::Effect;
 
@@ -97,7 +98,16 @@ impl RunState {
         let graph = Arc::new(Graph::new(&record.plan, &tools));
         let (plan, inputs) = (Arc::clone(&record.plan), Arc::clone(&record.inputs));
         let interpreter = Interpreter::with_handles(plan, graph, inputs);
-        Replay::new(record, self.entries.clone(), interpreter)
+        let own = self.entries.iter().filter(|entry| split(&entry.step).0.is_empty());
+        let mut replay = Replay::new(record.created_ms, own.cloned().collect(), interpreter);
+        replay.driven_ms = self.active_ms;
+        replay
+    }
+
+    /// Returns the questions within calls.
+    pub(super) fn nested_questions(&self) -> Vec<NestedQuestion> {
+        let (_, nested) = split_entries(self.entries.clone());
+        nested_questions(&nested, true)
     }
 
     /// Returns the end of the run, for the result of its workflow.

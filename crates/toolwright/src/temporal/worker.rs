@@ -1,16 +1,18 @@
 //! A worker: it offers the tools of a toolbox on a task queue, and runs the workflows of plans.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use temporalio_client::Client;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use temporalio_sdk::runtime::RuntimeOptions;
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+use tokio_util::sync::CancellationToken;
 use toolwright_core::document::ObjectReader;
 use toolwright_core::json::Object;
 use toolwright_core::object;
@@ -19,6 +21,7 @@ use toolwright_core::plan::StepError;
 use super::TemporalError;
 use super::call::{CallOrder, CallReply};
 use super::client::{Address, connect};
+use super::log::WorkflowLog;
 use super::payload::Document;
 use super::state::{text, write_tool};
 use super::values::{PAYLOAD_BYTES, Values};
@@ -27,9 +30,9 @@ use crate::call::journal::SharedJournal;
 use crate::context::Context;
 use crate::handle::HandleStore;
 use crate::plan::call::{self, CallEnd, CallScope};
-use crate::plan::intent::IntentJournal;
-use crate::plan::journal::MemoryPlanJournal;
+use crate::plan::journal::Question;
 use crate::plan::plan_tools;
+use crate::plan::scope::RunScope;
 use crate::plan::start::now_ms;
 use crate::session::Session;
 use crate::toolbox::Toolbox;
@@ -45,7 +48,8 @@ pub struct TemporalWorker {
 impl TemporalWorker {
     /// Creates a worker of a task queue.
     pub fn new(address: Address, queue: impl Into<String>, toolbox: Toolbox) -> TemporalWorker {
-        let activities = Activities { toolbox, context: Context::new(), values: Values::default() };
+        let (context, values) = (Context::new(), Values::default());
+        let activities = Activities { toolbox, context, values, client: None };
         let sticky = Duration::from_secs(3);
         TemporalWorker { address, queue: queue.into(), activities, sticky }
     }
@@ -69,11 +73,12 @@ impl TemporalWorker {
     /// Works until the future is ready, and then until the calls in progress have ended. `ready` is called when the worker
     /// is connected. The future cannot be sent to another thread.
     pub async fn run(
-        self,
+        mut self,
         ready: impl FnOnce(),
         until: impl Future<Output = ()>,
     ) -> Result<(), TemporalError> {
         let client = connect(&self.address).await?;
+        self.activities.client = Some(client.clone());
         let failed = |error: &dyn std::fmt::Display| TemporalError(format!("the worker: {error}"));
         let options = WorkerOptions::new(self.queue)
             .sticky_queue_schedule_to_start_timeout(self.sticky)
@@ -105,6 +110,8 @@ pub struct Activities {
     toolbox: Toolbox,
     context: Context,
     values: Values,
+    /// The server, once the worker is connected
+    client: Option<Client>,
 }
 
 #[activities]
@@ -195,11 +202,30 @@ impl Activities {
             return fail(error, 0);
         }
         order.call.arguments = arguments.as_object().cloned().unwrap_or_default();
-        let scope = self.scope(session, order.calls, order.max_calls);
-        let end = call::make(&scope, &order.step, &tool, &order.call, order.answered).await;
+        let client = self.client.clone()?;
+        let log = WorkflowLog::new(client, order.run.as_str(), owner.clone(), self.values.clone());
+        // The workflow knows which calls of steps have started.
+        let journal = self.toolbox.journal().clone();
+        let (run, writes) = RunScope::new(Arc::new(log), true, journal, CancellationToken::new());
+        let run = Arc::new(run);
+        let context = session.context.clone().with(Arc::clone(&run));
+        let scope = CallScope {
+            toolbox: self.toolbox.clone().with_journal(SharedJournal::new(Arc::clone(&run))),
+            session: session.with_context(context),
+            outer: None,
+            run: Some(run),
+            emit: Box::new(|_| {}),
+            attempts: AtomicU64::new(order.calls),
+            max_attempts: order.max_calls,
+        };
+        let made = call::make(&scope, &order.step, &tool, &order.call, order.answered);
+        let end = writes.during(made).await;
         match end {
             CallEnd::Cancelled => None,
-            CallEnd::Waiting(approval) => {
+            CallEnd::AnsweredWithin | CallEnd::Waiting(Question::Within | Question::Uncertain) => {
+                Some(CallReply::Within)
+            }
+            CallEnd::Waiting(Question::Approval(approval)) => {
                 let reply = CallReply::Waiting(approval);
                 let bytes = reply.to_json().compact().len();
                 if bytes <= PAYLOAD_BYTES {
@@ -211,34 +237,13 @@ impl Activities {
                 fail(StepError::new("too_large", message), 0)
             }
             CallEnd::Unrecorded(error) => fail(StepError::new("unrecorded", error.to_string()), 0),
-            CallEnd::Done { result, ended_ms, attempts } => {
+            CallEnd::Done { result, ended_ms, attempts, .. } => {
                 let result = match result {
                     Ok(output) => self.values.put(&owner, output, &order.needs, order.inline).await,
                     Err(error) => Err(error),
                 };
                 Some(CallReply::Done { result, started_ms, ended_ms, attempts })
             }
-        }
-    }
-
-    fn scope(&self, session: Session, calls: u64, max_calls: u64) -> CallScope {
-        // The workflow knows which calls have started, so intents are not recorded here.
-        let intents = IntentJournal {
-            run: session.run.clone(),
-            tenant: session.caller.tenant.clone(),
-            journal: Arc::new(MemoryPlanJournal::new()),
-            nested: self.toolbox.journal().clone(),
-            once: HashSet::new(),
-            begun: Mutex::default(),
-            is_closed: Arc::default(),
-        };
-        CallScope {
-            toolbox: self.toolbox.clone().with_journal(SharedJournal::new(intents)),
-            session,
-            outer: None,
-            emit: Box::new(|_| {}),
-            calls: AtomicU64::new(calls),
-            max_calls,
         }
     }
 }

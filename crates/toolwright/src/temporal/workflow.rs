@@ -1,7 +1,7 @@
 //! The workflow of a plan: it interprets the plan, and makes each call as an activity on the task queue of the tool's
 //! worker. What it does follows from its input, the results of the activities and the signals alone.
 
-mod drive;
+mod host;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -14,13 +14,16 @@ use temporalio_sdk::{
 };
 use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::json::Object;
+use toolwright_core::plan::StepError;
 use toolwright_core::{Json, object};
 
-use self::drive::{Driver, End};
+use self::host::WorkflowHost;
 use super::payload::Document;
-use super::state::{RunState, text, write_entry};
+use super::state::{RunState, read_entry, text, write_entry};
 use super::values::PAYLOAD_BYTES;
 use super::worker::Activities;
+use crate::plan::drive::{DriveEnd, Driver, Host as _};
+use crate::plan::journal::Entry;
 use crate::plan::{RunStatus, StepAnswer};
 
 /// Number of bytes of the entries in a reply to a query.
@@ -67,6 +70,8 @@ impl ToolsWorkflow {
 #[workflow]
 pub struct PlanWorkflow {
     state: Result<RunState, DocumentError>,
+    /// Number of bytes of the state, as the input of a new workflow
+    bytes: usize,
     /// Answers that were not taken yet
     answers: VecDeque<Json>,
     /// The steps with calls in progress
@@ -77,32 +82,45 @@ pub struct PlanWorkflow {
 impl PlanWorkflow {
     #[init]
     fn new(_ctx: &WorkflowContextView, input: Document) -> Self {
-        let state = RunState::from_json(&input.0);
-        PlanWorkflow { state, answers: VecDeque::new(), running: BTreeSet::new() }
+        let (state, bytes) = (RunState::from_json(&input.0), input.0.compact().len());
+        PlanWorkflow { state, bytes, answers: VecDeque::new(), running: BTreeSet::new() }
     }
 
     /// Makes the calls of the plan. The result has the end of the run, and all of it if it is not too large.
     #[run(name = "toolwright_plan")]
     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Document> {
         let state = ctx.state(|own| own.state.clone()).map_err(invalid)?;
-        let mut driver = Driver::new(ctx, &state);
-        let end = driver.run().await?;
-        let active_ms = driver.active_ms();
-        if let End::Continued = end {
-            let state = ctx.state_mut(|own| {
-                own.state.as_mut().ok().map(|state| {
-                    state.active_ms = active_ms;
-                    state.to_json()
-                })
-            });
-            let state = state.unwrap_or_default();
-            let options = ContinueAsNewOptions::default();
-            return match ctx.continue_as_new(Document(state.into()), options) {
-                Ok(never) => match never {},
-                Err(termination) => Err(termination),
-            };
-        }
-        let (status, message, result) = ctx.state_mut(|own| own.conclude(end, driver.now_ms()));
+        let host = WorkflowHost::new(ctx, &state);
+        let mut driver = Driver::new(&host, state.replay(), state.settings.parallel);
+        let (status, error) = match driver.run().await {
+            DriveEnd::Ended { status, error, .. } => (status, error),
+            DriveEnd::Stopped if host.is_too_large() => {
+                let message = "the run has too many calls with too large outputs for Temporal; start the workers with \
+                               --gateway, so that outputs pass by handle";
+                (RunStatus::Failed, Some(StepError::new("limit", message)))
+            }
+            DriveEnd::Stopped | DriveEnd::Waiting => {
+                // They may have come with the last reply.
+                while let Some(answer) = host.take_answer() {
+                    driver.take_message(answer).await;
+                }
+                let active_ms = driver.active_ms();
+                let state = ctx.state_mut(|own| {
+                    own.state.as_mut().ok().map(|state| {
+                        state.active_ms = active_ms;
+                        state.to_json()
+                    })
+                });
+                let state = Document(state.unwrap_or_default().into());
+                return match ctx.continue_as_new(state, ContinueAsNewOptions::default()) {
+                    Ok(never) => match never {},
+                    Err(termination) => Err(termination),
+                };
+            }
+            DriveEnd::Unrecorded(error) => return Err(fail(error.to_string())),
+        };
+        let now_ms = host.now_ms();
+        let (message, result) = ctx.state_mut(|own| own.conclude(status, error, now_ms));
         match status {
             RunStatus::Succeeded => Ok(result),
             RunStatus::Cancelled => Err(WorkflowTermination::cancelled_with_details(result)),
@@ -119,6 +137,14 @@ impl PlanWorkflow {
     #[signal]
     pub fn answer(&mut self, _ctx: &mut SyncWorkflowContext<Self>, answer: Document) {
         self.answers.push_back(answer.0);
+    }
+
+    /// Takes what happened to a call of a plan within a call, which its worker makes.
+    #[signal]
+    pub fn record(&mut self, _ctx: &mut SyncWorkflowContext<Self>, entry: Document) {
+        if let Ok(entry) = read_entry(&entry.0) {
+            self.append(entry);
+        }
     }
 
     /// Returns a part of the entries, and the run itself if it is asked for.
@@ -149,29 +175,31 @@ impl PlanWorkflow {
 }
 
 impl PlanWorkflow {
-    /// Notes how the run ended. Returns its state, a message, and the result of the workflow.
-    fn conclude(&mut self, end: End, now_ms: u64) -> (RunStatus, String, Document) {
-        let Ok(state) = &mut self.state else {
-            return (RunStatus::Failed, String::new(), Document::default());
-        };
-        let (status, mut message) = match end {
-            End::Ended(status) | End::Failed(status, _) if status == RunStatus::Failed => {
-                (status, "a step failed".to_owned())
-            }
-            End::Ended(status) | End::Failed(status, _) => (status, String::new()),
-            End::Continued => (RunStatus::Running, String::new()),
-        };
-        if let End::Failed(_, error) = end {
-            message.clone_from(&error.message);
-            state.error = Some(error);
+    fn append(&mut self, entry: Entry) {
+        self.bytes += write_entry(&entry).compact().len();
+        if let Ok(state) = &mut self.state {
+            state.entries.push(entry);
         }
+    }
+
+    /// Notes how the run ended. Returns a message, and the result of the workflow.
+    fn conclude(
+        &mut self,
+        status: RunStatus,
+        error: Option<StepError>,
+        now_ms: u64,
+    ) -> (String, Document) {
+        let Ok(state) = &mut self.state else { return (String::new(), Document::default()) };
+        let failed = (status == RunStatus::Failed).then(|| "a step failed".to_owned());
+        let message = error.as_ref().map(|error| error.message.clone()).or(failed);
+        state.error = error;
         (state.record.status, state.record.ended_ms) = (status, Some(now_ms));
         let mut result = state.end_to_json();
         let run = state.to_json();
         if run.compact().len() <= PAYLOAD_BYTES {
             result.insert("run", run);
         }
-        (status, message, result.into())
+        (message.unwrap_or_default(), result.into())
     }
 }
 

@@ -13,6 +13,8 @@ mod temporal;
 mod tools;
 
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,11 +28,12 @@ use toolwright::plan::journal::{
     SqlitePlanJournal,
 };
 use toolwright::plan::{
-    Engine, LocalEngine, NewRun, Plan, PlanEventKind, PlanRunError, RunReport, RunStatus,
-    StepAnswer, StepState, Template,
+    Engine, LocalEngine, MemoryBudget, NewRun, Plan, PlanEventKind, PlanMemory, PlanRunError,
+    RunReport, RunStatus, StepAnswer, StepState, Template,
 };
 use toolwright::{
-    Effect, Fill, Handler, Json, Output, SlotFill, SlotOutput, Tool, ToolError, Toolbox, object,
+    Context, Effect, Fill, Handler, Json, Output, SlotFill, SlotOutput, Tool, ToolError, Toolbox,
+    object,
 };
 
 fn json(text: &str) -> Json {
@@ -587,12 +590,13 @@ async fn references_do_not_multiply_a_large_value() {
     assert_eq!(report.status(), RunStatus::Failed);
     assert!(report.error.unwrap().message.contains("need more than 256 MiB"));
     let kinds: Vec<_> = report.steps.iter().map(|step| step.error_kind.as_deref()).collect();
-    assert_eq!(kinds, [Some("limit"); 3]);
-    assert_eq!(log.take(), Vec::<String>::new());
+    // Items are not copied.
+    assert_eq!(kinds, [Some("limit"), None, Some("limit")]);
+    assert_eq!(log.take().len(), 20);
 }
 
 #[tokio::test]
-async fn a_report_keeps_few_large_arguments() {
+async fn a_report_has_the_beginnings_of_large_arguments() {
     let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap());
     let step = r#"{"tool":"echo","args":{"x":{"$from":"inputs/s"}}}"#;
     let text = format!(
@@ -601,8 +605,71 @@ async fn a_report_keeps_few_large_arguments() {
     let inputs = object! {"s": "x".repeat(30 << 20)};
     let id = engine.start(NewRun::new(plan(&text), inputs)).await.unwrap();
     let report = engine.report(&id).await.unwrap();
-    let kept: Vec<bool> = report.steps.iter().map(|step| step.input.is_some()).collect();
-    assert_eq!(kept, [true, true, false]);
+    for step in &report.steps {
+        assert!(step.input.as_ref().unwrap().weight() < 1 << 20);
+        let preview = step.to_json().get("input_preview").unwrap().compact();
+        assert!(preview.contains("xxx") && preview.len() < 600, "{preview}");
+    }
+}
+
+/// A budget of some bytes that does not wait.
+struct Bytes(AtomicUsize);
+
+impl MemoryBudget for Bytes {
+    fn reserve(&self, bytes: usize) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+        let left = |left: usize| left.checked_sub(bytes);
+        let taken = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, left).is_ok();
+        Box::pin(std::future::ready(taken))
+    }
+
+    fn release(&self, bytes: usize) {
+        self.0.fetch_add(bytes, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn a_run_stays_within_the_memory_of_its_host_and_gives_it_back() {
+    const ALL: usize = 20 << 20;
+    let budget = Arc::new(Bytes(AtomicUsize::new(ALL)));
+    let log = Log::default();
+    let large = Handler::new(Tool::function("large", open_schema()), |_, _| async {
+        Ok(Output::text("x".repeat(15 << 20)))
+    });
+    let toolbox = Toolbox::new([echo("echo", &log), large.with_effect(Effect::None)]).unwrap();
+    let context = Context::new().with(PlanMemory(budget.clone()));
+    let engine = LocalEngine::new(toolbox).with_context(context);
+    let refused = |report: &RunReport| {
+        let kinds: Vec<_> = report.steps.iter().map(|step| step.error_kind.clone()).collect();
+        assert_eq!(report.status(), RunStatus::Failed, "{kinds:?}");
+        kinds
+    };
+    // Eight copies of the arguments do not fit; one does.
+    let eight = vec![r#"{"$from":"inputs/s"}"#; 8].join(",");
+    let text = format!(
+        r#"{{"plan":"1","inputs":{{"type":"object"}},"steps":{{
+            "eight":{{"tool":"echo","args":{{"x":[{eight}]}}}},
+            "one":{{"tool":"echo","args":{{"x":{{"$from":"inputs/s"}}}}}}}}}}"#
+    );
+    let inputs = object! {"s": "y".repeat(1 << 20)};
+    let id = engine.start(NewRun::new(plan(&text), inputs)).await.unwrap();
+    let report = engine.drive(&id, None).await.unwrap();
+    assert_eq!(refused(&report), [Some("limit".to_owned()), None]);
+    assert_eq!(log.take().len(), 1);
+    // An output that does not fit beside another one fails its step.
+    let text = r#"{"plan":"1","limits":{"parallel":1},"steps":{"a":{"tool":"large"},"b":{"tool":"large"}}}"#;
+    let second = run(&engine, text, "{}").await;
+    assert_eq!(refused(&second), [None, Some("limit".to_owned())]);
+    assert!(budget.0.load(Ordering::SeqCst) < ALL, "a report holds its values");
+    drop((report, second));
+    assert_eq!(budget.0.load(Ordering::SeqCst), ALL);
+    // A run that does not fit is not loaded.
+    let id = engine.start(NewRun::new(
+        plan(r#"{"plan":"1","inputs":{"type":"object"},"steps":{"a":{"tool":"echo"}}}"#),
+        object! {"s": "z".repeat(25 << 20)},
+    ));
+    let id = id.await.unwrap();
+    assert!(matches!(engine.report(&id).await, Err(PlanRunError::TooLarge(_))));
+    assert_eq!(budget.0.load(Ordering::SeqCst), ALL);
 }
 
 #[test]

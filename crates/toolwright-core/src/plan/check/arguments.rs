@@ -1,5 +1,8 @@
 //! Arguments: unknown, hidden and missing parameters, and literal values as they are written.
 
+use std::borrow::Cow;
+use std::convert::Infallible;
+
 use super::{Checker, argument_path, step_path};
 use crate::args::Parameters;
 use crate::args::coerce::mend::OF_OBJECTS;
@@ -71,8 +74,9 @@ fn literals(step: &Step, parameters: &Parameters, errors: &mut Vec<PlanError>) {
         let prefix = prefix.strip_prefix(&(step_path(step) + "/args")).unwrap_or_default();
         references
             .extend(template.references().into_iter().map(|(path, _)| format!("{prefix}{path}")));
-        let Ok(value) = template.fill(&mut |_| Ok::<_, std::convert::Infallible>(Json::Null));
-        arguments.push(key(name), value);
+        let mut null = |_: &_| Ok::<_, Infallible>(Cow::Owned(Json::Null));
+        let Ok(value) = template.fill(&mut null);
+        arguments.push(key(name), value.into_owned());
     }
     for violation in parameters.check().violations(&arguments.into()) {
         // Missing parameters have an error of their own.

@@ -1,6 +1,8 @@
 //! The arguments of a recorded call, as a plan has to write them: with the types of the tool's schema, because a plan is
 //! checked without coercion.
 
+use std::borrow::Cow;
+
 use super::{RecordedCall, RecordedHandle, RecordedResult};
 use crate::args::{CoercionOptions, Parsed, Reading};
 use crate::json::{Json, Object};
@@ -59,7 +61,7 @@ impl Arguments {
 fn known(calls: &[RecordedCall], handle: &RecordedHandle) -> Option<Json> {
     let (call, pointer) = handle.source.as_ref()?;
     match &calls.get(*call)?.result {
-        RecordedResult::Output(output) => lookup(output, pointer),
+        RecordedResult::Output(output) => lookup(output, pointer).map(Cow::into_owned),
         _ => None,
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    Entry, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter, RunRecord,
-    RunStatus,
+    Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
+    RunRecord, RunStatus,
 };
 
 /// A journal in memory.
@@ -102,6 +102,18 @@ impl PlanJournal for MemoryPlanJournal {
         Box::pin(async move {
             let (record, entries) = self.with(run, |own| own.clone())?;
             Ok((self.shown(&record), entries))
+        })
+    }
+
+    fn weight<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, usize> {
+        let weight = |entry: &Entry| match &entry.event {
+            EntryEvent::Succeeded { output, .. } => output.weight(),
+            _ => 0,
+        };
+        Box::pin(async move {
+            self.with(run, |(record, entries)| {
+                record.inputs.weight() + entries.iter().map(weight).sum::<usize>()
+            })
         })
     }
 

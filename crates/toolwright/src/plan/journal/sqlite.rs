@@ -4,7 +4,9 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rusqlite::types::FromSql;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
+use toolwright_core::Json;
 use toolwright_core::document::DocumentError;
 
 use super::record::parse;
@@ -12,13 +14,15 @@ use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
     RunRecord, RunStatus,
 };
+use crate::plan::start::blocking;
 use crate::private_file;
 use crate::store::{self, Kind, Safety, Writer};
 
 const PLANS: Kind = Kind {
     name: "journal of plans",
     id: 0x7477_706c,
-    migrations: &["
+    migrations: &[
+        "
         CREATE TABLE run (
             id TEXT PRIMARY KEY,
             tenant TEXT NOT NULL,
@@ -39,7 +43,15 @@ const PLANS: Kind = Kind {
             data TEXT NOT NULL
         ) STRICT;
         CREATE INDEX entry_run ON entry (run, id);
-    "],
+    ",
+        "
+        ALTER TABLE run ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE run ADD COLUMN weight INTEGER NOT NULL DEFAULT 0;
+        UPDATE run SET bytes = length(record)
+            + coalesce((SELECT sum(length(data)) FROM entry WHERE entry.run = run.id), 0);
+        UPDATE run SET weight = 8 * bytes;
+    ",
+    ],
     safety: Safety::Power,
 };
 
@@ -81,6 +93,19 @@ impl SqlitePlanJournal {
             rows.collect()
         })
         .await
+    }
+
+    /// Returns a column of a run.
+    async fn column<T: FromSql + Send + 'static>(
+        &self,
+        run: &str,
+        query: &'static str,
+    ) -> Result<T, PlanJournalError> {
+        let id = run.to_owned();
+        let found = self.ask(move |change| {
+            change.prepare_cached(query)?.query_row(params![id], |row| row.get(0)).optional()
+        });
+        found.await?.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))
     }
 
     /// The file that the claim of a run locks. The id of a run may be any text.
@@ -130,16 +155,26 @@ impl RunClaim for FileClaim {}
 
 impl PlanJournal for SqlitePlanJournal {
     fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
-        let (new, record) = (run.clone(), run.to_record().compact());
+        let record = Json::from(run.to_record());
+        let (new, weight, record) = (run.clone(), record.weight(), record.compact());
         let entries: Vec<StoredEntry> = entries.into_iter().map(StoredEntry::new).collect();
         let created = self.ask(move |change| {
             let (id, tenant, status) = (&*new.id, &*new.caller.tenant, new.status.as_str());
             let created = change
                 .prepare_cached(
-                    "INSERT OR IGNORE INTO run (id, tenant, status, created, ended, record) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    "INSERT OR IGNORE INTO run (id, tenant, status, created, ended, record, bytes, weight) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                 )?
-                .execute(params![id, tenant, status, new.created_ms, new.ended_ms, record])?;
+                .execute(params![
+                    id,
+                    tenant,
+                    status,
+                    new.created_ms,
+                    new.ended_ms,
+                    record,
+                    record.len(),
+                    weight
+                ])?;
             if created > 0 {
                 entries.iter().try_for_each(|entry| entry.insert(change, id))?;
             }
@@ -201,23 +236,21 @@ impl PlanJournal for SqlitePlanJournal {
                 })
                 .await?;
             let row = row.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))?;
-            let entries = entries.iter().map(|entry| entry.read().map_err(|error| damaged(&error)));
-            let row = self.parse(&row).map_err(|error| damaged(&error))?;
-            Ok((row, entries.collect::<Result<Vec<Entry>, PlanJournalError>>()?))
+            let record = self.parse(&row).map_err(|error| damaged(&error))?;
+            let read =
+                move || entries.iter().map(EntryRow::read).collect::<Result<Vec<Entry>, _>>();
+            let read = blocking(read).await;
+            let read = read.map_err(|error| PlanJournalError::Failed(error.to_string()))?;
+            Ok((record, read.map_err(|error| damaged(&error))?))
         })
     }
 
+    fn weight<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, usize> {
+        Box::pin(self.column(run, "SELECT weight FROM run WHERE id = ?1"))
+    }
+
     fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
-        Box::pin(async move {
-            let id = run.to_owned();
-            let tenant = self.ask(move |change| {
-                change
-                    .prepare_cached("SELECT tenant FROM run WHERE id = ?1")?
-                    .query_row(params![id], |row| row.get(0))
-                    .optional()
-            });
-            tenant.await?.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))
-        })
+        Box::pin(self.column(run, "SELECT tenant FROM run WHERE id = ?1"))
     }
 
     fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
@@ -333,12 +366,15 @@ struct StoredEntry {
     entry: Entry,
     kind: &'static str,
     data: String,
+    /// How much memory it takes with its text while it is loaded
+    weight: usize,
 }
 
 impl StoredEntry {
     fn new(entry: Entry) -> StoredEntry {
-        let (kind, data) = entry.event.to_record();
-        StoredEntry { data: data.compact(), kind, entry }
+        let (kind, value) = entry.event.to_record();
+        let data = value.compact();
+        StoredEntry { weight: value.weight() + data.len(), data, kind, entry }
     }
 
     /// Adds it to a run; nothing happens if the run was deleted.
@@ -350,6 +386,11 @@ impl StoredEntry {
                  WHERE EXISTS (SELECT 1 FROM run WHERE id = ?1)",
             )?
             .execute(params![run, step, item, time_ms, self.kind, self.data])?;
+        change
+            .prepare_cached(
+                "UPDATE run SET bytes = bytes + ?2, weight = weight + ?3 WHERE id = ?1",
+            )?
+            .execute(params![run, self.data.len(), self.weight])?;
         Ok(())
     }
 }

@@ -15,9 +15,12 @@ use crate::plan::call::{self, CallScope};
 use crate::plan::drive::{DriveEnd, Driver};
 use crate::plan::engine::PlanRunError;
 use crate::plan::event::{Observer, PlanEvent, PlanEventKind};
-use crate::plan::journal::{Entry, EntryEvent, PlanJournalError, RunRecord, RunStatus};
+use crate::plan::journal::{
+    Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunRecord, RunStatus,
+};
+use crate::plan::replay::{NestedEntries, split_entries};
 use crate::plan::report::RunReport;
-use crate::plan::scope::{RunScope, Writes};
+use crate::plan::scope::{RunLog, RunScope, Writes};
 use crate::plan::start::now_ms;
 use crate::session::Session;
 use crate::toolbox::StepTool;
@@ -31,7 +34,7 @@ pub(super) async fn drive(
     let (live, writes) = engine.enter(run).await?;
     let scope = Arc::clone(&live.run.scope);
     // Answers that come after the journal is read go to the driver.
-    let (_, messages, _driver) = scope.enter("");
+    let (messages, _driver) = scope.enter("");
     let claim = engine.journal.claim(run).await?;
     let loaded = engine.load(run).await?;
     let mut record = loaded.record;
@@ -50,6 +53,7 @@ pub(super) async fn drive(
         cancel: live.run.cancel.clone(),
         stop: engine.stop.clone(),
         running: Arc::clone(&live.run.running),
+        memory: loaded.memory,
     };
     host.restore_slots(&loaded.replay).await;
     if record.plan.limits.time_ms.is_some() {
@@ -57,7 +61,7 @@ pub(super) async fn drive(
         engine.journal.append(run, entry).await?;
     }
     let mut driver = Driver::new(&host, loaded.replay, engine.parallel);
-    let end = writes.during(&*engine.journal, run, driver.run()).await;
+    let end = writes.during(driver.run()).await;
     let concluded = conclude(engine, record, &host, driver, end).await;
     drop(claim);
     concluded
@@ -88,7 +92,8 @@ async fn conclude(
     engine.journal.set_status(&record.id, status, record.ended_ms).await?;
     (host.calls.emit)(PlanEventKind::RunEnded { status });
     let nested = host.calls.run.as_ref().map(|run| run.questions()).unwrap_or_default();
-    Ok(RunReport::new(record, &driver.replay, nested, outputs, error))
+    let memory = Arc::clone(&host.memory);
+    Ok(RunReport::new(record, &driver.replay, nested, outputs, error, memory))
 }
 
 /// Returns the tool of each step, with the step's settings.
@@ -129,6 +134,22 @@ fn calls(
     }
 }
 
+/// A run in a journal.
+struct JournalLog {
+    journal: Arc<dyn PlanJournal>,
+    run: Arc<str>,
+}
+
+impl RunLog for JournalLog {
+    fn append(&self, entry: Entry) -> PlanJournalFuture<'_, ()> {
+        self.journal.append(&self.run, entry)
+    }
+
+    fn load_nested(&self) -> PlanJournalFuture<'_, NestedEntries> {
+        Box::pin(async { Ok(split_entries(self.journal.load(&self.run).await?.1).1) })
+    }
+}
+
 /// A run that is being driven, until this is dropped.
 pub(super) struct LiveGuard<'e> {
     engine: &'e LocalEngine,
@@ -151,7 +172,9 @@ impl LocalEngine {
             let ending = match self.live().entry(id.into()) {
                 LiveEntry::Vacant(vacant) => {
                     let (run, calls) = (vacant.key().clone(), self.toolbox.journal().clone());
-                    let (scope, writes) = RunScope::new(calls, self.stop.clone());
+                    let log = JournalLog { journal: Arc::clone(&self.journal), run: run.clone() };
+                    let (scope, writes) =
+                        RunScope::new(Arc::new(log), false, calls, self.stop.clone());
                     let live = LiveRun {
                         cancel: CancellationToken::new(),
                         scope: Arc::new(scope),

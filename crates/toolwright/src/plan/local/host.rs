@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 use toolwright_core::Json;
-use toolwright_core::plan::{Plan, PlannedCall};
+use toolwright_core::plan::{Plan, PlannedCall, StepError};
 
 use super::{RunningCalls, lock};
 use crate::handle;
@@ -17,6 +17,7 @@ use crate::plan::call::{self, CallEnd, CallScope};
 use crate::plan::drive::{Answered, Host, Message};
 use crate::plan::event::PlanEventKind;
 use crate::plan::journal::{Entry, EntryEvent, PlanJournalError};
+use crate::plan::memory::Reservation;
 use crate::plan::replay::{Place, Replay};
 use crate::plan::scope::{call_id, join};
 use crate::plan::start::now_ms;
@@ -36,6 +37,8 @@ pub(super) struct LocalHost {
     pub(super) stop: CancellationToken,
     /// The calls in progress, for reports
     pub(super) running: RunningCalls,
+    /// The memory of the plan's values
+    pub(super) memory: Arc<Reservation>,
 }
 
 impl LocalHost {
@@ -98,6 +101,14 @@ impl Host for LocalHost {
             run.forget(&join(path, &call_id(step, item)));
         }
         run.record(path, Entry::new(step, item, time_ms, event)).await
+    }
+
+    async fn reserve(&self, bytes: usize) -> Result<(), StepError> {
+        self.memory.grow(bytes).await
+    }
+
+    fn release(&self, bytes: usize) {
+        self.memory.shrink(bytes);
     }
 
     async fn message(&self, is_idle: bool) -> Option<Message> {

@@ -22,7 +22,8 @@ use crate::handler::Handler;
 use crate::output::Output;
 use crate::plan::call::{self, CallScope};
 use crate::plan::drive::{DriveEnd, Driver};
-use crate::plan::journal::RunStatus;
+use crate::plan::journal::{PlanJournalError, RunStatus};
+use crate::plan::memory::Reservation;
 use crate::plan::replay::Replay;
 use crate::plan::scope::{RunScope, is_step};
 use crate::plan::start::{blocking, now_ms};
@@ -88,7 +89,9 @@ async fn run(
     let (mut entries, mut messages, mut _guard) = (Vec::new(), None, None);
     if let Some(run) = &run {
         let entered = run.enter(&scope.call_id);
-        (entries, messages, _guard) = (entered.0, Some(entered.1), Some(entered.2));
+        (messages, _guard) = (Some(entered.0), Some(entered.1));
+        let loaded = run.entries(&scope.call_id).await;
+        entries = loaded.map_err(|why| unrecorded(&why))?;
     }
     let (graph, inputs) = (Arc::new(graph), Arc::new(inputs.into()));
     let interpreter = Interpreter::new(Arc::clone(plan), graph, inputs);
@@ -113,6 +116,7 @@ async fn run(
         cancel,
         stop: run.as_ref().map(|run| run.stop.clone()).unwrap_or_default(),
         running: RunningCalls::default(),
+        memory: Arc::new(Reservation::of(&scope.session.context).await),
     };
     let mut driver = Driver::new(&host, replay, PARALLEL);
     let (status, outputs, error) = match driver.run().await {
@@ -123,9 +127,7 @@ async fn run(
             }
             return Err(error_of(CallErrorKind::Waiting, "A call within it waits for a person."));
         }
-        DriveEnd::Unrecorded(why) => {
-            return Err(error_of(CallErrorKind::Unrecorded, &why.to_string()).retryable());
-        }
+        DriveEnd::Unrecorded(why) => return Err(unrecorded(&why)),
     };
     let failed =
         (0..plan.steps.len()).find_map(|at| match driver.replay.interpreter.result(at)? {
@@ -149,6 +151,10 @@ async fn run(
         }
         _ => Ok(outputs),
     }
+}
+
+fn unrecorded(why: &PlanJournalError) -> ToolError {
+    error_of(CallErrorKind::Unrecorded, &why.to_string()).retryable()
 }
 
 /// The error of a call that did not fail by itself.

@@ -274,7 +274,7 @@ pub fn compare(document: &Json, expected: &Expected, report: &RunReport, answere
         assert_eq!((id, ended.state()), (&step.id, step.status.state), "{}", show());
         match ended {
             Ended::Succeeded(output) => {
-                assert_eq!(Some(output), step.output.as_ref(), "{id}\n{}", show());
+                assert_eq!(Some(output), step.output.as_deref(), "{id}\n{}", show());
             }
             Ended::Failed { kind, item, .. } => {
                 if !answered.contains(id) {
@@ -359,6 +359,10 @@ impl PlanJournal for FaultyJournal {
 
     fn load<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, (RunRecord, Vec<Entry>)> {
         self.inner.load(run)
+    }
+
+    fn weight<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, usize> {
+        self.inner.weight(run)
     }
 
     fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {

@@ -213,7 +213,7 @@ async fn drive(engine: &TemporalEngine, run: &str, seed: u64) -> (RunReport, usi
             let (step, item) = (question.step.as_str(), question.item);
             match engine.answer(run, step, item, StepAnswer::Approve).await {
                 // It was cancelled in the meantime.
-                Ok(()) | Err(PlanRunError::Ended(_)) => {}
+                Ok(_) | Err(PlanRunError::Ended(_)) => {}
                 Err(error) => panic!("seed {seed}: {error}"),
             }
         }
