@@ -45,7 +45,7 @@ pub use file::Env;
 pub use limits::Limits;
 pub use mcp::{MAX_MCP_NAME, McpLogin, McpPlace, McpServer, McpSlot, McpValue, PinMode};
 pub(crate) use name::{quoted, text};
-pub use plans::Plans;
+pub use plans::{Plans, Resume};
 pub use record::{Ledger, Log, LogFormat, Losses, OnFailure};
 pub use refer::{CATALOG, MCP};
 pub use responses::Responses;
@@ -93,7 +93,7 @@ pub struct Config {
     pub losses: Losses,
     /// Settings of stored responses of the Responses API
     pub responses: Responses,
-    /// How long runs of plans are kept
+    /// Settings of runs of plans
     pub plans: Plans,
     /// Settings of the catalog and its prefabs
     pub catalog: Arc<Catalog>,

@@ -12,6 +12,7 @@ use toolwright::store::{ExpiringStore, StoreError};
 use toolwright_core::json::SchemaCache;
 
 use crate::config::{Catalog, Config, ConfigError, Env};
+use crate::http::Budget;
 use crate::key::Keys;
 use crate::plans::Plans;
 use crate::prefabs::Prefabs;
@@ -51,6 +52,8 @@ pub struct Gateway {
     pub plans: Arc<Plans>,
     /// Announces changes of the tools, prompts and resources, also by a reload
     pub announcer: Announcer,
+    /// The memory of requests, replies and runs of plans
+    pub budget: Arc<Budget>,
     /// Telemetry
     pub telemetry: Telemetry,
 }
@@ -96,7 +99,7 @@ impl Gateway {
         let responses = Arc::new(ResponseStore::new(store, config.responses));
         let reasoning_cache = Arc::default();
         let announcer = Announcer::default();
-        let plans = Arc::default();
+        let plans = Arc::new(Plans::default());
         Ok(Gateway {
             live,
             schema_cache: SchemaCache::default(),
@@ -106,6 +109,7 @@ impl Gateway {
             prefabs,
             plans,
             announcer,
+            budget: Budget::new(config.limits.budget()),
             telemetry,
         })
     }

@@ -23,7 +23,7 @@ use toolwright::{Caller, SecretString};
 use toolwright_core::{Fault, FaultClass};
 
 pub use allow::{Allow, Pattern};
-pub use client::{Client, Reservation};
+pub use client::{Client, DEFAULT_CALLS, Reservation};
 pub use hash::{InvalidKeyHash, KeyHash, generate};
 pub use limit::{Full, Limit, Meter, Rates};
 pub use present::Carrier;

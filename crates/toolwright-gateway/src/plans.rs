@@ -1,11 +1,15 @@
 //! Runs of plans: the engine, and those who watch runs. The journal is opened when it is first needed.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::{OnceCell, broadcast};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{OnceCell, RwLock, broadcast};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 use toolwright::Toolbox;
 use toolwright::plan::journal::SqlitePlanJournal;
 use toolwright::plan::{LocalEngine, Observer, PlanEvent};
@@ -18,6 +22,9 @@ pub const PLAN_FILE: &str = "plans.sqlite";
 
 /// Interval between two removals of runs that ended long ago.
 const PRUNE_INTERVAL: Duration = Duration::from_mins(10);
+
+/// Number of threads that work on runs.
+const THREADS: usize = 2;
 
 /// Number of events that a slow watcher may be behind before it misses some.
 const MAX_BEHIND: usize = 1024;
@@ -44,41 +51,123 @@ impl Drop for WatchGuard {
 }
 
 /// The runs of a gateway.
-#[derive(Default)]
 pub struct Plans {
     /// The data folder; without one, runs end with the process
     data: Option<PathBuf>,
-    /// How long runs are kept
-    retention: Mutex<config::Plans>,
+    settings: Mutex<config::Plans>,
     engine: OnceCell<LocalEngine>,
     /// The runs that are being driven
     watched: Arc<Mutex<Watched>>,
+    /// Cancelled when no further call may start
+    stop: CancellationToken,
+    /// Held by each drive
+    drives: Arc<RwLock<()>>,
+    /// The threads that work on runs, because large values must not keep the threads of connections
+    threads: Option<Runtime>,
+}
+
+impl Default for Plans {
+    fn default() -> Plans {
+        let mut threads = Builder::new_multi_thread();
+        let threads = threads.worker_threads(THREADS).thread_name("plans").enable_all().build();
+        Plans {
+            data: None,
+            settings: Mutex::default(),
+            engine: OnceCell::new(),
+            watched: Arc::default(),
+            stop: CancellationToken::new(),
+            drives: Arc::default(),
+            threads: threads.ok(),
+        }
+    }
+}
+
+impl Drop for Plans {
+    fn drop(&mut self) {
+        // The last owner may be a task, which must not wait for threads.
+        if let Some(threads) = self.threads.take() {
+            threads.shutdown_background();
+        }
+    }
 }
 
 impl Plans {
     /// Creates the runs of a data folder, which must exist.
-    pub fn new(data: PathBuf, retention: config::Plans) -> Plans {
-        Plans { data: Some(data), retention: Mutex::new(retention), ..Plans::default() }
+    pub fn new(data: PathBuf, settings: config::Plans) -> Plans {
+        let mut plans = Plans::default();
+        plans.configure(settings);
+        plans.data = Some(data);
+        plans
     }
 
-    /// Sets how long runs are kept.
-    pub fn configure(&self, retention: config::Plans) {
-        *self.retention.lock().unwrap_or_else(PoisonError::into_inner) = retention;
+    /// Changes the settings.
+    pub fn configure(&self, settings: config::Plans) {
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> config::Plans {
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there may be runs.
+    pub fn has_runs(&self) -> bool {
+        self.data.as_ref().is_some_and(|data| data.join(PLAN_FILE).exists())
+    }
+
+    /// Works on the threads of runs. If the caller stops waiting, the work ends.
+    pub async fn work<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let Some(threads) = &self.threads else { return Ok(work.await) };
+        let mut task = AbortOnDrop(threads.spawn(work));
+        (&mut task.0).await.map_err(|error| {
+            tracing::error!("work on a plan was interrupted: {error}");
+            Fault::new(
+                FaultClass::Internal,
+                "The request was interrupted. The gateway's log says why.",
+            )
+        })
+    }
+
+    /// Drives a run in the background, with `drive`, whose future the observer of the run is given to.
+    pub fn spawn<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        run: &Arc<str>,
+        drive: impl FnOnce(Observer) -> F,
+    ) -> JoinHandle<T> {
+        let (observer, guard) = self.observe(run);
+        let (drive, drives) = (drive(observer), Arc::clone(&self.drives));
+        let driven = async move {
+            let _drive = drives.read_owned().await;
+            let driven = drive.await;
+            drop(guard);
+            driven
+        };
+        match &self.threads {
+            Some(threads) => threads.spawn(driven),
+            None => tokio::spawn(driven),
+        }
+    }
+
+    /// Lets runs end after their calls in progress. The future is ready when they have ended.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        drop(self.drives.write().await);
     }
 
     /// Removes runs that ended long ago, from time to time, if the data folder has any. Never returns.
     pub async fn prune(&self) {
         loop {
-            let file = self.data.as_ref().map(|data| data.join(PLAN_FILE));
-            if file.is_some_and(|file| file.exists())
+            if self.has_runs()
                 && let Ok(engine) = self.engine(Toolbox::default()).await
             {
-                let retention = *self.retention.lock().unwrap_or_else(PoisonError::into_inner);
-                let since = SystemTime::now().checked_sub(retention.max_age);
+                let since = SystemTime::now().checked_sub(self.settings().max_age);
                 let since = since.and_then(|since| since.duration_since(UNIX_EPOCH).ok());
                 let since =
                     u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or_default();
-                if let Err(error) = engine.journal().prune(since, retention.max_runs).await {
+                if let Err(error) = engine.journal().prune(since).await {
                     tracing::warn!("runs of plans that ended long ago cannot be removed: {error}");
                 }
             }
@@ -90,6 +179,7 @@ impl Plans {
     pub async fn engine(&self, toolbox: Toolbox) -> Result<LocalEngine, Fault> {
         let engine = self.engine.get_or_try_init(|| async {
             let engine = LocalEngine::new(Toolbox::default());
+            let engine = engine.with_stop(self.stop.clone()).with_resumed_runs();
             let Some(data) = self.data.clone() else { return Ok(engine) };
             let opened =
                 tokio::task::spawn_blocking(move || SqlitePlanJournal::open(data.join(PLAN_FILE)));
@@ -105,7 +195,7 @@ impl Plans {
     }
 
     /// Lets a run be watched until the guard is dropped. The observer passes its events on.
-    pub fn observe(&self, run: &Arc<str>) -> (Observer, WatchGuard) {
+    fn observe(&self, run: &Arc<str>) -> (Observer, WatchGuard) {
         let mut watched = self.watched();
         let (sender, drives) = watched
             .entry(Arc::clone(run))
@@ -124,5 +214,14 @@ impl Plans {
 
     fn watched(&self) -> MutexGuard<'_, Watched> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A task that ends when nobody waits for it.
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }

@@ -166,8 +166,11 @@ impl Router {
                 client.admit(request.started)?;
                 let id = parameter("id").unwrap_or_default();
                 let may_approve = self.is_local || !live.keys.is_open();
-                let asker = plans::Asker { gateway: &self.gateway, client: &client, may_approve };
-                asker.answer(action, id, request).await
+                let gateway = Arc::clone(&self.gateway);
+                let asker = plans::Asker { gateway, client, may_approve };
+                let id = id.to_owned();
+                let answer = async move { asker.answer(action, &id, request).await };
+                self.gateway.plans.work(answer).await?
             }
             ClientEndpoint::Losses => {
                 self.losses(parameter("id").unwrap_or_default(), &client).await

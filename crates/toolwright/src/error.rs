@@ -147,5 +147,6 @@ kinds! {
     Uncertain "uncertain" "An earlier attempt may have had its effect; it was not repeated"
     Unavailable "unavailable" "The source of the tool cannot be reached, or defines the tool incorrectly"
     Unrecorded "unrecorded" "The journal could not be written, so nothing was done"
+    RateLimited "rate_limited" "The caller has made too many calls in a minute"
     Waiting "waiting" "A call within it waits for a person"
 }

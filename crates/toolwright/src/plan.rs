@@ -9,7 +9,8 @@
 //! | the interface of the engines | `engine` |
 //! | the start of a run, the driver, and one call, on any engine and at any depth | `start`, `drive`, `call`, `scope` |
 //! | runs with what happened to their calls, in memory or in SQLite | `journal` |
-//! | a run as its journal tells it, its report, and the memory that it may take | `replay`, `report`, `memory` |
+//! | a run as its journal tells it, and its report | `replay`, `report` |
+//! | the memory that runs may take, and how many calls they may make | `memory`, `rate` |
 //! | what happens in a run, for those who watch it | `event` |
 //! | a plan of a saved run, or of calls in any dialect | `record` |
 //! | a plan that a model writes | `make` |
@@ -57,6 +58,7 @@ pub(crate) mod local;
 mod make;
 mod memory;
 mod output;
+mod rate;
 mod record;
 pub(crate) mod replay;
 mod report;
@@ -71,6 +73,7 @@ pub use local::LocalEngine;
 pub use local::nested::plan_tool;
 pub use make::{MAX_ATTEMPTS, MadePlan, MakeError, make_plan};
 pub use memory::{MemoryBudget, PlanMemory};
+pub use rate::{CallRate, PlanRate};
 pub use record::{RecordError, messages_with_calls, record_messages, record_run};
 pub use report::{RunReport, StepQuestion, StepReport};
 pub use start::blocking;

@@ -16,6 +16,7 @@ use crate::config::{Config, ConfigError, LogFormat, listen};
 use crate::gateway::Gateway;
 use crate::http::{Control, Ended, Reload, Renewal, Server, Signals, Tls};
 use crate::router::Router;
+use crate::router::plans::resume;
 use crate::telemetry::{Telemetry, log};
 
 /// Arguments of `serve`.
@@ -128,9 +129,23 @@ impl Serve {
         let (configured, bound) = (config.listen, server.address());
         let shared = Arc::clone(&gateway);
         let reloading = Reloading { serve: self, configured, bound, gateway: shared, level };
-        tokio::spawn(signals.obey(Control::clone(&control), reloading));
+        let obeying = tokio::spawn(signals.obey(Control::clone(&control), reloading));
+        tokio::spawn(resume(Arc::clone(&gateway)));
+        let (health, plans) = (server.health(), Arc::clone(&gateway.plans));
+        let patience = config.limits.drain_timeout;
+        let stopped = tokio::spawn(async move {
+            health.draining().await;
+            // What has not ended by then is interrupted.
+            drop(tokio::time::timeout(patience, plans.stop()).await);
+        });
+        let server = server.with_budget(Arc::clone(&gateway.budget));
         let service = Arc::new(Router::new(gateway, server.health(), bound, config.mcp_fixtures));
         let ended = server.run(service).await;
+        // A second signal does not wait.
+        tokio::select! {
+            _ = stopped => {}
+            _ = obeying => {}
+        }
         telemetry.flush().await.map_err(|error| Failure::failed(error.to_string()))?;
         responses.flush().await.map_err(|error| Failure::failed(error.to_string()))?;
         Ok(ended)

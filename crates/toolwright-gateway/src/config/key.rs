@@ -7,7 +7,7 @@ use super::name;
 use super::refer::Names;
 use super::table::Table;
 use super::value::Value;
-use crate::key::{Allow, InvalidKeyHash, Key, Pattern, Rates};
+use crate::key::{Allow, DEFAULT_CALLS, InvalidKeyHash, Key, Pattern, Rates};
 
 /// Reads `[keys]`.
 pub(super) fn read(table: Table<'_>, names: &Names<'_>) -> Result<Vec<Key>, ConfigError> {
@@ -48,6 +48,10 @@ fn key(name: String, mut table: Table<'_>, names: &Names<'_>) -> Result<Key, Con
         rates: Rates {
             requests_per_minute: table.take_some("requests_per_minute", rate)?,
             tokens_per_minute: table.take_some("tokens_per_minute", rate)?,
+            calls_per_minute: match table.take_some("calls_per_minute", rate)? {
+                None => NonZeroU64::new(DEFAULT_CALLS),
+                calls => calls,
+            },
         },
         name,
     };

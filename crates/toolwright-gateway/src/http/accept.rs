@@ -32,13 +32,14 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     control: Control,
+    budget: Option<Arc<Budget>>,
 }
 
 impl Server {
     /// Listens on an address such as `127.0.0.1:8000`, with a backlog for `connections`.
     pub async fn bind(address: &str, connections: usize) -> Result<Server, ListenError> {
         let (listener, address) = listen(address, connections).await?;
-        Ok(Server { listener, address, control: Control::new() })
+        Ok(Server { listener, address, control: Control::new(), budget: None })
     }
 
     /// Sets the limits.
@@ -46,6 +47,13 @@ impl Server {
     pub fn with_limits(self, limits: Limits) -> Server {
         let tls = self.control.settings.get().tls.clone();
         self.control.settings.set(Settings::new(limits, tls));
+        self
+    }
+
+    /// Sets the memory budget; otherwise it is that of the limits.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Arc<Budget>) -> Server {
+        self.budget = Some(budget);
         self
     }
 
@@ -74,10 +82,10 @@ impl Server {
 
     /// Serves until the server is stopped.
     pub async fn run(self, service: Arc<impl Service>) -> Ended {
-        let Server { listener, control, .. } = self;
+        let Server { listener, control, budget, .. } = self;
         let first = control.settings.get();
         let most = first.limits.connections.clamp(1, Semaphore::MAX_PERMITS);
-        let budget = Budget::new(first.limits.budget());
+        let budget = budget.unwrap_or_else(|| Budget::new(first.limits.budget()));
         drop(first);
         let slots = Arc::new(Semaphore::new(most));
         let cuts = Arc::new(AtomicUsize::new(0));

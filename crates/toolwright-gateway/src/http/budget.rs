@@ -2,12 +2,15 @@
 //! small request can proceed while a large one waits, so that a large request does not block
 //! others.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
+use toolwright::plan::{MemoryBudget, PlanMemory};
 use toolwright_core::{Fault, FaultClass};
 
 /// Maximum time that a body waits for memory.
@@ -32,6 +35,16 @@ pub enum Full {
     Now,
     /// Not at all: the request exceeds the whole budget
     Ever,
+}
+
+impl MemoryBudget for Budget {
+    fn reserve(&self, bytes: usize) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+        Box::pin(async move { self.take(bytes).await.is_ok() })
+    }
+
+    fn release(&self, bytes: usize) {
+        self.give(bytes);
+    }
 }
 
 /// The part of the budget that one body or exchange has reserved. Released on drop.
@@ -153,6 +166,11 @@ impl Share {
     #[must_use]
     pub fn beside(&self) -> Share {
         self.budget.share()
+    }
+
+    /// Returns the budget, for plans that a call runs.
+    pub fn plan_memory(&self) -> PlanMemory {
+        PlanMemory(Arc::clone(&self.budget) as Arc<dyn MemoryBudget>)
     }
 
     /// Takes over the bytes of another share.

@@ -1,14 +1,16 @@
 //! A client: its identity, permissions and used rates.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use toolwright::Caller;
+use toolwright::plan::{CallRate, PlanRate};
 use toolwright_core::{Fault, FaultClass};
 
 use super::Key;
 use super::allow::Allow;
-use super::limit::{Full, Limit, Meter};
+use super::limit::{Full, Limit, Meter, Rates};
 
 /// A client of the gateway.
 #[derive(Debug, Clone)]
@@ -21,12 +23,15 @@ pub struct Client {
     meter: Arc<Meter>,
 }
 
+/// Number of calls that the plans of a client may make in a minute, unless its key says otherwise.
+pub const DEFAULT_CALLS: u64 = 600;
+
 /// The name and tenant of clients without keys.
 const EVERYBODY: &str = "open";
 
 impl Client {
     /// The client of all requests if no keys are configured: all models, all tools, all
-    /// approvals, no limits.
+    /// approvals, no limit but that of the calls of plans.
     pub fn open() -> Client {
         Client {
             name: EVERYBODY.into(),
@@ -34,7 +39,10 @@ impl Client {
             models: Allow::All,
             tools: Allow::All,
             approve: Allow::All,
-            meter: Arc::default(),
+            meter: Arc::new(Meter::new(Rates {
+                calls_per_minute: NonZeroU64::new(DEFAULT_CALLS),
+                ..Rates::default()
+            })),
         }
     }
 
@@ -119,6 +127,11 @@ impl Client {
         self.meter.admit(count, now)
     }
 
+    /// Returns the rate of its calls of plans.
+    pub fn call_rate(self: &Arc<Client>) -> PlanRate {
+        PlanRate(Arc::clone(self) as Arc<dyn CallRate>)
+    }
+
     /// Whether its tokens are limited.
     pub fn has_token_limit(&self) -> bool {
         self.meter.limits_tokens()
@@ -135,6 +148,7 @@ impl Client {
         let (unit, rate) = match full.limit {
             Limit::Requests(rate) => ("requests", rate),
             Limit::Tokens(rate) => ("tokens", rate),
+            Limit::Calls(rate) => ("calls of plans", rate),
         };
         let message = format!(
             "The key `{}` has used its {rate} {unit} per minute. Try again in {} s.",
@@ -145,6 +159,12 @@ impl Client {
         let mut fault = Fault::new(FaultClass::RateLimited, message);
         fault.retry_after_ms = Some(wait.saturating_add(1));
         fault
+    }
+}
+
+impl CallRate for Client {
+    fn count(&self) -> Result<(), (Duration, String)> {
+        self.meter.call(Instant::now()).map_err(|full| (full.wait, self.limited(full).message))
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Rates {
     pub requests_per_minute: Option<NonZeroU64>,
     /// Input and output tokens
     pub tokens_per_minute: Option<NonZeroU64>,
+    /// Calls of plans
+    pub calls_per_minute: Option<NonZeroU64>,
 }
 
 /// The used rates of a client.
@@ -32,6 +34,7 @@ pub struct Meter(Mutex<Buckets>);
 struct Buckets {
     requests: Option<Bucket>,
     tokens: Option<Bucket>,
+    calls: Option<Bucket>,
 }
 
 /// Why a request is not admitted.
@@ -50,6 +53,8 @@ pub enum Limit {
     Requests(NonZeroU64),
     /// Of tokens
     Tokens(NonZeroU64),
+    /// Of calls of plans
+    Calls(NonZeroU64),
 }
 
 impl Meter {
@@ -59,6 +64,7 @@ impl Meter {
         Meter(Mutex::new(Buckets {
             requests: rates.requests_per_minute.map(full),
             tokens: rates.tokens_per_minute.map(full),
+            calls: rates.calls_per_minute.map(full),
         }))
     }
 
@@ -71,6 +77,7 @@ impl Meter {
         };
         buckets.requests = changed(buckets.requests, rates.requests_per_minute);
         buckets.tokens = changed(buckets.tokens, rates.tokens_per_minute);
+        buckets.calls = changed(buckets.calls, rates.calls_per_minute);
     }
 
     /// Counts a number of requests, if there is capacity for all of them. If there is not, none is counted.
@@ -87,6 +94,15 @@ impl Meter {
             requests.check_capacity(count, now).map_err(|wait| Full { limit, wait })?;
             requests.take(count, now);
         }
+        Ok(())
+    }
+
+    /// Counts a call of a plan, if there is capacity.
+    pub fn call(&self, now: Instant) -> Result<(), Full> {
+        let Some(calls) = &mut self.buckets().calls else { return Ok(()) };
+        let limit = Limit::Calls(calls.rate);
+        calls.check_capacity(1, now).map_err(|wait| Full { limit, wait })?;
+        calls.take(1, now);
         Ok(())
     }
 
@@ -172,6 +188,7 @@ mod tests {
         Rates {
             requests_per_minute: NonZeroU64::new(requests),
             tokens_per_minute: NonZeroU64::new(tokens),
+            calls_per_minute: None,
         }
     }
 

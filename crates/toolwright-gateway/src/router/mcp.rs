@@ -305,6 +305,8 @@ impl Caller<'_> {
         let context = Context::new()
             .with(self.live.tools.access(&self.client))
             .with(CallerTokens::from_headers(headers))
+            .with(self.client.call_rate())
+            .with(share.plan_memory())
             .with(share);
         let session = Session::new(RequestId::random().to_string())
             .with_caller(self.client.caller())

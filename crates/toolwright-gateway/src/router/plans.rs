@@ -6,13 +6,14 @@
 mod events;
 mod picture;
 mod record;
+mod resume;
 
 use std::sync::Arc;
 
 use http::StatusCode;
 use toolwright::call::canonical;
 use toolwright::catalog::without_version;
-use toolwright::plan::journal::{PlanJournalError, RunFilter};
+use toolwright::plan::journal::{PlanJournalError, RunFilter, RunQuota};
 use toolwright::plan::{
     Engine, LocalEngine, MAX_STEPS, NewRun, Plan, PlanError, PlanReport, PlanRunError, PlanTools,
     RunReport, RunStatus, StepAnswer, Template, View, blocking, check, plan_tools,
@@ -21,6 +22,7 @@ use toolwright::{Context, Toolbox};
 use toolwright_core::json::{Object, Path};
 use toolwright_core::{Fault, FaultClass, Json, object};
 
+pub(crate) use self::resume::resume;
 use super::query::{Query, invalid};
 use crate::gateway::Gateway;
 use crate::http::{HttpRequest, Reply, Share};
@@ -63,14 +65,14 @@ pub enum Action {
 }
 
 /// A client that asks about plans.
-pub(super) struct Asker<'a> {
-    pub(super) gateway: &'a Arc<Gateway>,
-    pub(super) client: &'a Arc<Client>,
+pub(super) struct Asker {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) client: Arc<Client>,
     /// Whether clients of this gateway may approve at all
     pub(super) may_approve: bool,
 }
 
-impl Asker<'_> {
+impl Asker {
     /// Answers a request.
     pub(super) async fn answer(
         &self,
@@ -108,7 +110,7 @@ impl Asker<'_> {
     async fn toolbox(&self) -> Toolbox {
         let live = self.gateway.live();
         live.tools.listed().await;
-        live.tools.for_plans(Some(self.client))
+        live.tools.for_plans(Some(&self.client))
     }
 
     async fn engine(&self) -> Result<LocalEngine, Fault> {
@@ -117,7 +119,9 @@ impl Asker<'_> {
         // The journal of plans records what a run does; this one is for calls that tools make themselves.
         let toolbox = self.toolbox().await.with_journal(self.gateway.stores.saved.journal());
         let toolbox = toolbox.with_handles(Arc::clone(&self.gateway.stores.handles));
-        let context = Context::new().with(self.gateway.live().tools.access(self.client));
+        let memory = self.gateway.budget.share().plan_memory();
+        let context = Context::new().with(self.gateway.live().tools.access(&self.client));
+        let context = context.with(memory).with(self.client.call_rate());
         Ok(self.gateway.plans.engine(toolbox).await?.with_context(context))
     }
 
@@ -126,11 +130,26 @@ impl Asker<'_> {
     async fn engine_of(&self, report: &RunReport) -> Result<LocalEngine, Fault> {
         let live = self.gateway.live();
         let Some(client) = live.keys.of_caller(&report.run.caller) else {
-            let message =
-                "The key that started the run does not exist any more, so it cannot be continued.";
-            return Err(Fault::new(FaultClass::Forbidden, message));
+            return Err(Fault::new(FaultClass::Forbidden, KEY_REMOVED));
         };
-        Asker { client: &client, ..*self }.engine().await
+        Asker { client, gateway: Arc::clone(&self.gateway), may_approve: false }.engine().await
+    }
+
+    /// Makes room for a new run. The fault says that the tenant has too many.
+    async fn make_room(&self, engine: &LocalEngine, bytes: usize) -> Result<(), Fault> {
+        let settings = self.gateway.plans.settings();
+        let quota = RunQuota { runs: settings.max_runs, bytes: settings.max_bytes };
+        let journal = engine.journal();
+        let fits = journal.make_room(self.client.tenant(), bytes, quota).await;
+        if fits.map_err(|error| refusal(error.into()))? {
+            return Ok(());
+        }
+        let message = format!(
+            "The tenant has {} runs or {} bytes of runs that have not ended, and may have no more. Answer, cancel or \
+             delete some: `GET /v1/plans?status=waiting` lists them.",
+            quota.runs, quota.bytes
+        );
+        Err(Fault::new(FaultClass::RateLimited, message))
     }
 
     /// Finds everything that is wrong with a plan, beside the shape of its document.
@@ -193,6 +212,7 @@ impl Asker<'_> {
         let is_started = flag(&body, "start")?.unwrap_or(true);
         let engine = self.engine().await?;
         let waits = flag(&body, "wait")?.unwrap_or(false);
+        self.make_room(&engine, share.size()).await?;
         let mut new = NewRun::new(plan, inputs).with_caller(self.client.caller());
         if let Some((id, request)) = &identity {
             new = new.with_identity(id.as_str(), request.as_str());
@@ -233,13 +253,11 @@ impl Asker<'_> {
     ) -> Result<Reply, Fault> {
         let mut task = None;
         if is_started {
-            let (observer, guard) = self.gateway.plans.observe(&run);
-            let (engine, run) = (engine.clone(), run.clone());
-            task = Some(tokio::spawn(async move {
-                let driven = engine.drive(&run, Some(observer)).await;
-                drop(guard);
+            let (engine, id) = (engine.clone(), run.clone());
+            task = Some(self.gateway.plans.spawn(&run, |observer| async move {
+                let driven = engine.drive(&id, Some(observer)).await;
                 if let Err(error) = &driven {
-                    tracing::warn!("the run {run} of a plan was interrupted: {error}");
+                    tracing::warn!("the run {id} of a plan was interrupted: {error}");
                 }
                 driven
             }));
@@ -315,6 +333,7 @@ impl Asker<'_> {
             }
             Some(_) => return Err(invalid("args", hint)),
         };
+        self.make_room(&engine, 0).await?;
         let caller = self.client.caller();
         let run = engine.fork(id, step, arguments, caller).await.map_err(refusal)?;
         self.drive(engine, run, true, false).await
@@ -386,6 +405,10 @@ impl Asker<'_> {
     }
 }
 
+/// Why a run cannot be continued whose key was removed.
+const KEY_REMOVED: &str =
+    "The key that started the run does not exist any more, so it cannot be continued.";
+
 fn shown(report: &RunReport) -> Reply {
     fault::document(&report.to_json().into())
 }
@@ -435,6 +458,7 @@ fn refusal(error: PlanRunError) -> Fault {
             let message = "There is no such run for this key. `GET /v1/plans` lists runs.";
             return Fault::new(FaultClass::NotFound, message);
         }
+        PlanRunError::TooLarge(_) => (FaultClass::Overloaded, StatusCode::SERVICE_UNAVAILABLE),
         PlanRunError::ToolsChanged(_)
         | PlanRunError::ToolsMissing(_)
         | PlanRunError::Ended(_)

@@ -92,7 +92,10 @@ pub(super) async fn answer<'p>(
                 _ => authenticate_key(&live.keys, &request)?,
             };
             let job = Job::new(&client, &request.headers);
-            let context = Context::new().with(CallerTokens::from_headers(&request.headers));
+            let context = Context::new()
+                .with(CallerTokens::from_headers(&request.headers))
+                .with(client.call_rate())
+                .with(request.budget.share().plan_memory());
             let body = request.body.read().await?;
             let mut share = request.budget.share();
             share.resize(weight_at_most(&body)).await.map_err(Fault::from)?;
@@ -151,6 +154,7 @@ fn admit(client: &Client, count: u64) -> Result<(), Refusal> {
     let (rate, kind) = match full.limit {
         Limit::Requests(rate) => (rate.get(), "requests_per_minute"),
         Limit::Tokens(rate) => (rate.get(), "tokens_per_minute"),
+        Limit::Calls(rate) => (rate.get(), "calls_per_minute"),
     };
     if count > rate && kind == "requests_per_minute" {
         let message = format!(

@@ -14,6 +14,7 @@ use super::drive::Answered;
 use super::event::PlanEventKind;
 use super::journal::{PlanJournalError, Question, StepAnswer};
 use super::output::step_output;
+use super::rate::count_call;
 use super::scope::{RunScope, call_id, call_key, join, nested_key};
 use super::start::now_ms;
 use crate::call::{CallResult, CallStatus};
@@ -48,6 +49,14 @@ impl CallScope {
         self.attempts.load(Ordering::Relaxed) < self.max_attempts
     }
 
+    /// Waits until no further call may start.
+    async fn stopped(&self) {
+        match &self.run {
+            Some(run) => run.stop.cancelled().await,
+            None => std::future::pending().await,
+        }
+    }
+
     fn cancel(&self) -> &CancellationToken {
         self.outer.as_ref().map_or(&self.session.cancel, |outer| &outer.cancel)
     }
@@ -61,7 +70,7 @@ pub(crate) enum CallEnd {
     Waiting(Question),
     /// It waited for a person because of a call within it, and there is an answer
     AnsweredWithin,
-    /// The run was cancelled
+    /// The run was cancelled, or stopped before the call started
     Cancelled,
     /// The journal failed
     Unrecorded(PlanJournalError),
@@ -133,6 +142,14 @@ pub(crate) async fn make(
         attempts += 1;
         if attempts > 1 {
             scope.attempts.fetch_add(1, Ordering::Relaxed);
+        }
+        let counted = tokio::select! {
+            counted = count_call(&scope.session.context, scope.run.is_some()) => counted,
+            () = scope.cancel().cancelled() => return CallEnd::Cancelled,
+            () = scope.stopped() => return CallEnd::Cancelled,
+        };
+        if let Err(error) = counted {
+            return done(Err(error), attempts - 1);
         }
         let (step_id, item) = (step.id.clone(), call.item);
         (scope.emit)(PlanEventKind::CallStarted { step: step_id, item, attempt: attempts });

@@ -48,6 +48,8 @@ pub struct RunRecord {
     pub parent: Option<Arc<str>>,
     /// What identifies the content of the request for it
     pub request: Option<Arc<str>>,
+    /// Whether its host continues it by itself after a restart
+    pub resumes: bool,
 }
 
 /// The state of a run.
@@ -151,11 +153,14 @@ pub enum EntryEvent {
         /// The id of the caller who answered
         by: Option<Arc<str>>,
     },
+    /// The host has continued the run by itself after a restart. It belongs to no step
+    Resumed,
     /// A drive has started of a run whose time is limited. It belongs to no step, whose id is empty
     DriveStarted,
-    /// A drive has ended, of a run whose time is limited or that failed as a whole. It belongs to no step
+    /// A drive has ended, of a run whose time is limited, that was resumed, failed as a whole or was interrupted. It belongs
+    /// to no step
     DriveEnded {
-        /// Why the run as a whole failed
+        /// Why the run as a whole failed, or was interrupted
         error: Option<StepError>,
     },
 }
@@ -329,7 +334,23 @@ pub trait PlanJournal: Send + Sync + 'static {
     /// Removes a run with its entries.
     fn delete<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, ()>;
 
-    /// Removes runs that ended before a time, in milliseconds since 1970, and of each tenant the oldest of more than
-    /// `max_runs` ended runs. Returns how many. A run that has not ended stays.
-    fn prune(&self, ended_before_ms: u64, max_runs: usize) -> PlanJournalFuture<'_, usize>;
+    /// Removes runs that ended before a time, in milliseconds since 1970. Returns how many. A run that has not ended stays.
+    fn prune(&self, ended_before_ms: u64) -> PlanJournalFuture<'_, usize>;
+
+    /// Removes the oldest ended runs of a tenant until a new one with some bytes fits into a quota. Returns whether it does.
+    fn make_room<'a>(
+        &'a self,
+        tenant: &'a str,
+        bytes: usize,
+        quota: RunQuota,
+    ) -> PlanJournalFuture<'a, bool>;
+}
+
+/// How many runs a tenant may have. Ended runs are removed for new ones; others stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunQuota {
+    /// Maximum number of runs
+    pub runs: usize,
+    /// Maximum number of bytes of all runs
+    pub bytes: usize,
 }

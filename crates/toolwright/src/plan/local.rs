@@ -11,14 +11,15 @@ use std::time::SystemTime;
 use tokio_util::sync::CancellationToken;
 use toolwright_core::json::pointer;
 use toolwright_core::plan::{
-    Graph, Interpreter, MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Template, check,
+    Graph, Interpreter, MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, StepError, Template,
+    check,
 };
 
 use super::engine::{Engine, EngineFuture, NewRun, PlanRunError};
 use super::event::Observer;
 use super::journal::{
-    Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, RunRecord, RunStatus,
-    StepAnswer,
+    Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, Question, RunRecord,
+    RunStatus, StepAnswer,
 };
 use super::memory::Reservation;
 use super::replay::{
@@ -36,6 +37,12 @@ use crate::toolbox::Toolbox;
 /// Number of concurrent calls of a run, unless the plan or the host says otherwise.
 const PARALLEL: usize = 32;
 
+/// The kind of the error of a run that was not continued.
+const INTERRUPTED: &str = "interrupted";
+
+/// Number of starts of a host in a row at which a run may be in progress before it is not continued by itself.
+const MAX_STARTS: u32 = 3;
+
 /// Runs plans in this process. Clones share their runs.
 #[derive(Clone)]
 pub struct LocalEngine {
@@ -45,6 +52,8 @@ pub struct LocalEngine {
     max_steps: usize,
     parallel: usize,
     accepts_changed_tools: bool,
+    /// Whether the host continues runs by itself after a restart
+    resumes: bool,
     /// Who acts through this engine
     caller: Caller,
     /// Cancelled when no further call may start
@@ -90,6 +99,7 @@ impl LocalEngine {
             max_steps: MAX_STEPS,
             parallel: PARALLEL,
             accepts_changed_tools: false,
+            resumes: false,
             caller: Caller::default(),
             stop: CancellationToken::new(),
             answering: Arc::default(),
@@ -145,6 +155,13 @@ impl LocalEngine {
         self
     }
 
+    /// Lets the host continue new runs by itself after a restart, with [`resume`](Self::resume).
+    #[must_use]
+    pub fn with_resumed_runs(mut self) -> LocalEngine {
+        self.resumes = true;
+        self
+    }
+
     /// Lets runs end as interrupted after their calls in progress, once the token is cancelled.
     #[must_use]
     pub fn with_stop(mut self, stop: CancellationToken) -> LocalEngine {
@@ -170,7 +187,8 @@ impl LocalEngine {
         let is_small = new.plan.steps.len() <= self.max_steps;
         let mut tools = if is_small { self.tools(&new.plan).await } else { PlanTools::default() };
         let max_steps = self.max_steps;
-        let record = blocking(move || check_run(new, &mut tools, max_steps)).await??;
+        let mut record = blocking(move || check_run(new, &mut tools, max_steps)).await??;
+        record.resumes = self.resumes;
         self.journal.create(&record, Vec::new()).await?;
         Ok(record.id)
     }
@@ -209,13 +227,15 @@ impl LocalEngine {
                 repeated.into_iter().map(|at| plan.steps[at].id.clone()).collect();
             Ok((new_record(plan, inputs, caller, &tools, Some(parent))?, repeated))
         });
-        let (forked, repeated) = forked.await??;
+        let (mut forked, repeated) = forked.await??;
+        forked.resumes = self.resumes;
         // Questions, answers and drives belong to their run.
         entries.retain(|entry| {
-            use EntryEvent::{Answered, Asked, DriveEnded, DriveStarted};
-            let event = &entry.event;
-            let is_of_run =
-                matches!(event, Asked(_) | Answered { .. } | DriveStarted | DriveEnded { .. });
+            use EntryEvent::{Answered, Asked, DriveEnded, DriveStarted, Resumed};
+            let is_of_run = matches!(
+                entry.event,
+                Asked(_) | Answered { .. } | Resumed | DriveStarted | DriveEnded { .. }
+            );
             !is_of_run && !repeated.contains(outermost(&entry.step).0)
         });
         self.journal.create(&forked, entries).await?;
@@ -246,6 +266,59 @@ impl LocalEngine {
     pub async fn check_run(&self, run: &str) -> Result<(), PlanRunError> {
         let loaded = self.load(run).await?;
         self.check_record(&loaded.record, &loaded.tools)
+    }
+
+    /// Continues a run that was in progress when the host ended. If that needs a person, the run stays interrupted, and the
+    /// reason is recorded and returned: the host refuses it for this reason, its tools have changed, the outcome of a call
+    /// is unknown, or it was in progress at three starts in a row, so that it may be what ends the host.
+    pub async fn resume(
+        &self,
+        run: &str,
+        refused: Option<&str>,
+        observer: Option<Observer>,
+    ) -> Result<Result<RunReport, String>, PlanRunError> {
+        let loaded = match self.load(run).await {
+            Err(error @ PlanRunError::TooLarge(_)) => {
+                return self.interrupt(run, &error.to_string()).await.map(Err);
+            }
+            loaded => loaded?,
+        };
+        let Loaded { record, tools, mut replay, nested_questions, memory, .. } = loaded;
+        let known = replay.error.as_ref().filter(|error| error.kind == INTERRUPTED);
+        if let Some(known) = known {
+            return Ok(Err(known.message.clone()));
+        }
+        let mut reason = refused.map(str::to_owned);
+        if let Err(error) = self.check_record(&record, &tools) {
+            reason.get_or_insert(error.to_string());
+        }
+        if replay.resumed + 1 >= MAX_STARTS {
+            let why = "it was in progress at three starts in a row; resume it to try again";
+            reason.get_or_insert(why.to_owned());
+        }
+        replay.prepare_report(false);
+        while replay.next().is_some() {}
+        let questions = StepQuestion::all(&record.plan, &replay, nested_questions);
+        if let Some(open) = questions.iter().find(|own| own.question == Question::Uncertain) {
+            let why = format!("it is unknown whether the call '{}' had its effect", open.step);
+            reason.get_or_insert(why);
+        }
+        if let Some(reason) = reason {
+            return self.interrupt(run, &reason).await.map(Err);
+        }
+        drop((replay, memory));
+        self.journal.append(run, Entry::new("", None, now_ms(), EntryEvent::Resumed)).await?;
+        self.drive(run, observer).await.map(Ok)
+    }
+
+    /// Leaves a run that nothing drives as interrupted, with a reason, which is returned.
+    async fn interrupt(&self, run: &str, reason: &str) -> Result<String, PlanRunError> {
+        let _claim = self.journal.claim(run).await?;
+        let error = StepError::new(INTERRUPTED, reason);
+        let event = EntryEvent::DriveEnded { error: Some(error) };
+        self.journal.append(run, Entry::new("", None, now_ms(), event)).await?;
+        self.journal.set_status(run, RunStatus::Interrupted, None).await?;
+        Ok(reason.to_owned())
     }
 
     /// Records the answer to a question of a run. Without an item, it answers the questions of all items of the step.

@@ -39,6 +39,8 @@ pub(crate) struct Replay {
     pub(super) error: Option<StepError>,
     /// Number of attempts so far
     pub(crate) calls: u64,
+    /// How often the host has continued the run by itself since a drive of it has ended
+    pub(super) resumed: u32,
 }
 
 /// A call that waits for a person.
@@ -76,7 +78,7 @@ impl Recorded {
             EntryEvent::Answered { answer, .. } => {
                 self.answer = self.question.is_some().then_some(answer);
             }
-            EntryEvent::DriveStarted | EntryEvent::DriveEnded { .. } => {}
+            EntryEvent::Resumed | EntryEvent::DriveStarted | EntryEvent::DriveEnded { .. } => {}
         }
     }
 }
@@ -177,6 +179,7 @@ impl Replay {
             drive: None,
             error: None,
             calls: 0,
+            resumed: 0,
         };
         let positions: HashMap<&str, usize> =
             plan.steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
@@ -198,7 +201,9 @@ impl Replay {
                 self.error = None;
                 self.drive = Some((entry.time_ms, entry.time_ms));
             }
+            EntryEvent::Resumed => self.resumed += 1,
             EntryEvent::DriveEnded { error } => {
+                self.resumed = 0;
                 self.end_drive(Some(entry.time_ms));
                 self.error.clone_from(error);
             }

@@ -65,6 +65,7 @@ pub(super) fn new_record(
         ended_ms: None,
         parent,
         request: None,
+        resumes: false,
     })
 }
 

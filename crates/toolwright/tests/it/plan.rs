@@ -728,8 +728,8 @@ async fn runs_are_listed_filtered_and_deleted() {
 }
 
 #[tokio::test]
-async fn only_ended_runs_are_pruned_by_age_and_by_number() {
-    use toolwright::plan::journal::RunFilter;
+async fn only_ended_runs_are_removed_by_age_and_by_quota() {
+    use toolwright::plan::journal::{RunFilter, RunQuota};
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Arc::new(SqlitePlanJournal::open(folder.path().join("plans.sqlite")).unwrap());
     let journals: [Arc<dyn PlanJournal>; 2] = [Arc::new(MemoryPlanJournal::new()), sqlite];
@@ -746,13 +746,15 @@ async fn only_ended_runs_are_pruned_by_age_and_by_number() {
         for (run, ended_ms) in runs.iter().zip([300, 200, 200, 100]) {
             journal.set_status(run, RunStatus::Failed, Some(ended_ms)).await.unwrap();
         }
-        assert_eq!(journal.prune(150, 10).await.unwrap(), 1);
+        assert_eq!(journal.prune(150).await.unwrap(), 1);
         assert_eq!(
             journal.load(&runs[3]).await.unwrap_err(),
             PlanJournalError::UnknownRun(runs[3].to_string())
         );
-        assert_eq!(journal.prune(0, 2).await.unwrap(), 1);
-        assert_eq!(journal.prune(u64::MAX, 0).await.unwrap(), 2);
+        let quota = |runs| RunQuota { runs, bytes: usize::MAX };
+        assert!(journal.make_room("one", 0, quota(4)).await.unwrap());
+        assert_eq!(journal.list(&RunFilter::default()).await.unwrap().len(), 3, "the oldest went");
+        assert!(!journal.make_room("one", 0, quota(1)).await.unwrap(), "one has not ended");
         let left = journal.list(&RunFilter::default()).await.unwrap();
         assert_eq!(left.iter().map(|run| &run.id).collect::<Vec<_>>(), [&open]);
     }

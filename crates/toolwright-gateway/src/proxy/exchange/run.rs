@@ -100,6 +100,8 @@ impl Exchange {
         let caller = self.inbound.client.caller();
         let mut context = Context::new()
             .with(self.tools.access(&self.inbound.client))
+            .with(self.inbound.client.call_rate())
+            .with(self.finalizer.share.plan_memory())
             .with(CallerTokens::from_headers(&self.inbound.headers));
         let inputs = &self.stores.inputs;
         if let Some(own) = inputs.interaction(&self.inbound.headers, &caller, &conversation) {

@@ -16,7 +16,7 @@ use toolwright_core::{Fault, Json, object};
 use super::Asker;
 use crate::http::{Reply, ReplyBody};
 
-impl Asker<'_> {
+impl Asker {
     /// Streams the report of a run, then its events until it ends or waits for a person.
     pub(super) async fn events(&self, id: &str) -> Result<Reply, Fault> {
         // Subscribed before the report is made, so that no event is missed.

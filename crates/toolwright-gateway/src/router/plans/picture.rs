@@ -22,7 +22,7 @@ enum Format {
     Mermaid,
 }
 
-impl Asker<'_> {
+impl Asker {
     /// Draws the steps of a run by their states, or when each of them ran.
     pub(super) async fn picture(&self, id: &str, query: &Query) -> Result<Reply, Fault> {
         let format = match query.get("format") {

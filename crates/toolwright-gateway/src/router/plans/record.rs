@@ -12,7 +12,7 @@ use crate::http::{HttpRequest, Reply};
 use crate::proxy::fault;
 use crate::router::query::invalid;
 
-impl Asker<'_> {
+impl Asker {
     pub(super) async fn record(&self, request: HttpRequest) -> Result<Reply, Fault> {
         let (body, share) = read(request).await?;
         let recording = match (body.get("run"), body.get("calls")) {

@@ -57,6 +57,13 @@ impl Refusal {
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, Json::Object(detail))
     }
 
+    /// The calls of a plan exceed the rate of the client.
+    pub(super) fn rate_limited(message: &str) -> Refusal {
+        let detail = object! {"error_code": "RATE_LIMITED", "message": message};
+        let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, Json::Object(detail));
+        refusal.with_retry_after(Some(1000))
+    }
+
     /// The arguments of a call are invalid.
     pub(super) fn invalid_arguments(
         call: usize,

@@ -20,6 +20,7 @@ use toolwright::call::journal::{Begun, Intent, JournalError, SharedJournal};
 use toolwright::call::{CallResult, CallStatus, canonical};
 use toolwright::catalog::runtime::{EventSender, FunctionError, Runner, split_files};
 use toolwright::catalog::{Access, Catalog, Function};
+use toolwright::error::CallErrorKind;
 use toolwright::toolbox::CompiledTool;
 use toolwright::{Arguments, Call, Context, Session, Toolbox};
 use toolwright_core::json::Object;
@@ -156,7 +157,13 @@ impl Calls<'_> {
             return Ok(streamed(self, session, one));
         }
         let _cancel = session.cancel.clone().drop_guard();
-        let result = run(&self.toolbox, &session, one).await;
+        let status = self.toolbox.call_tool(&session, &one.tool, &one.call).await;
+        if let Some(error) = status.result().and_then(|result| result.error.as_ref())
+            && error.kind == CallErrorKind::RateLimited
+        {
+            return Err(Refusal::rate_limited(&error.text));
+        }
+        let result = entry(&status, one.has_files);
         let ResultText { text, share, .. } = ResultText::reserve(result, self.share.beside()).await;
         // Both are objects with members.
         let text = format!(r#"{{"job_id":"{}",{}"#, self.job.id, &text[1..]);
@@ -327,7 +334,12 @@ const FILES: &str = "files";
 /// Runs a call, and returns its entry of the results.
 async fn run(toolbox: &Toolbox, session: &Session, call: CheckedFunction) -> Object {
     let status = toolbox.call_tool(session, &call.tool, &call.call).await;
-    match outcome(&status, call.has_files) {
+    entry(&status, call.has_files)
+}
+
+/// Returns the entry of a call in the results.
+fn entry(status: &CallStatus, has_files: bool) -> Object {
+    match outcome(status, has_files) {
         Ok(output) => object! {"status": SUCCESS, "output": output},
         Err(error) => object! {"status": FAILED, "error": error},
     }

@@ -10,7 +10,7 @@ use crate::gateway::upstream::{Reply, Upstream};
 use crate::gateway::{Gateway, items_at, text_at, until};
 
 /// Allows functions to call this machine.
-const LOCAL: &str = "[catalog]\nallow_addresses = [\"127.0.0.1\"]\n";
+pub const LOCAL: &str = "[catalog]\nallow_addresses = [\"127.0.0.1\"]\n";
 
 /// Publishes a prefab that is described by its manifest alone.
 pub fn publish(gateway: &Gateway, manifest: &Json) {
@@ -21,7 +21,7 @@ pub fn publish(gateway: &Gateway, manifest: &Json) {
 
 /// The functions `pay`, which has an effect, and `look`, which has none, at an upstream; and the plan `order`, which calls
 /// one after the other.
-fn publish_order(gateway: &Gateway, upstream: &Upstream) {
+pub fn publish_order(gateway: &Gateway, upstream: &Upstream) {
     let function = |name: &str, effect: &str| {
         object! {"name": name, "description": "Does it.", "effect": effect, "parameters": Vec::<Json>::new()}
     };
@@ -60,7 +60,7 @@ fn calls(upstream: &Upstream, function: &str) -> usize {
     upstream.received().iter().filter(|own| own.everything().contains(function)).count()
 }
 
-fn ended(gateway: &Gateway, path: &str) -> Json {
+pub fn ended(gateway: &Gateway, path: &str) -> Json {
     until("the end", || {
         let shown = gateway.get(path, &[]).ok().json();
         ["succeeded", "failed", "cancelled"]

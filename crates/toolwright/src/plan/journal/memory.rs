@@ -1,12 +1,12 @@
 //! A journal in memory, which ends with the process.
 
 use std::collections::btree_map::Entry as BTreeEntry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
-    RunRecord, RunStatus,
+    RunQuota, RunRecord, RunStatus,
 };
 
 /// A journal in memory.
@@ -147,25 +147,35 @@ impl PlanJournal for MemoryPlanJournal {
         Box::pin(async { Ok(()) })
     }
 
-    fn prune(&self, ended_before_ms: u64, max_runs: usize) -> PlanJournalFuture<'_, usize> {
+    fn prune(&self, ended_before_ms: u64) -> PlanJournalFuture<'_, usize> {
         let mut runs = self.runs();
-        let mut ended: Vec<RunRecord> = runs
-            .values()
-            .map(|(run, _)| run)
-            .filter(|run| run.status.is_final())
-            .cloned()
-            .collect();
-        ended.sort_by(|one, other| (other.created_ms, &other.id).cmp(&(one.created_ms, &one.id)));
-        let mut counts: HashMap<Arc<str>, usize> = HashMap::new();
-        let mut removed = 0;
-        for run in ended {
-            let count = counts.entry(run.caller.tenant.clone()).or_default();
-            *count += 1;
-            if *count > max_runs || run.ended_ms.is_some_and(|ended| ended < ended_before_ms) {
-                runs.remove(&*run.id);
-                removed += 1;
-            }
-        }
+        let before = runs.len();
+        runs.retain(|_, (run, _)| {
+            let ended_ms = run.ended_ms.filter(|_| run.status.is_final());
+            ended_ms.is_none_or(|ended| ended >= ended_before_ms)
+        });
+        let removed = before - runs.len();
         Box::pin(async move { Ok(removed) })
+    }
+
+    /// Runs in memory have no bytes.
+    fn make_room<'a>(
+        &'a self,
+        tenant: &'a str,
+        _bytes: usize,
+        quota: RunQuota,
+    ) -> PlanJournalFuture<'a, bool> {
+        Box::pin(async move {
+            let mut runs = self.runs();
+            let own = runs.values().filter(|(run, _)| *run.caller.tenant == *tenant);
+            let count = own.clone().count();
+            let ended = own.filter(|(run, _)| run.status.is_final());
+            let mut ended: Vec<(u64, Arc<str>)> =
+                ended.map(|(run, _)| (run.created_ms, run.id.clone())).collect();
+            ended.sort_unstable();
+            let excess = (count + 1).saturating_sub(quota.runs);
+            ended.iter().take(excess).for_each(|(_, id)| drop(runs.remove(&**id)));
+            Ok(excess <= ended.len())
+        })
     }
 }

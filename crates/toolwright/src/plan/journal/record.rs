@@ -30,6 +30,7 @@ impl RunRecord {
         record.insert("digests", digests.collect::<Vec<Json>>());
         record.insert_some("parent", self.parent.as_deref());
         record.insert_some("request", self.request.as_deref());
+        record.insert_some("resumes", self.resumes.then_some(true));
         record
     }
 
@@ -59,6 +60,7 @@ impl RunRecord {
             ended_ms: None,
             parent: fields.owned("parent")?,
             request: fields.owned("request")?,
+            resumes: record.get("resumes").and_then(Json::as_bool) == Some(true),
         })
     }
 }
@@ -89,6 +91,7 @@ impl EntryEvent {
                 }
                 ("answered", data)
             }
+            EntryEvent::Resumed => ("resumed", Json::Null),
             EntryEvent::DriveStarted => ("drive_started", Json::Null),
             EntryEvent::DriveEnded { error } => {
                 ("drive_ended", error.as_ref().map(StepError::to_json).into())
@@ -118,6 +121,7 @@ impl EntryEvent {
                 answer: StepAnswer::from_json(data)?,
                 by: fields()?.owned("by")?,
             },
+            "resumed" => EntryEvent::Resumed,
             "drive_started" => EntryEvent::DriveStarted,
             "drive_ended" if *data == Json::Null => EntryEvent::DriveEnded { error: None },
             "drive_ended" => EntryEvent::DriveEnded { error: Some(read_error(fields()?)?) },

@@ -12,7 +12,7 @@ use toolwright_core::document::DocumentError;
 use super::record::parse;
 use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
-    RunRecord, RunStatus,
+    RunQuota, RunRecord, RunStatus,
 };
 use crate::plan::start::blocking;
 use crate::private_file;
@@ -111,6 +111,14 @@ impl SqlitePlanJournal {
     /// The file that the claim of a run locks. The id of a run may be any text.
     fn claim_file(&self, run: &str) -> PathBuf {
         self.claims.join(&blake3::hash(run.as_bytes()).to_hex()[..32])
+    }
+
+    /// Removes the files of claims of runs that do not exist any more, so that nothing can claim them. Returns how many.
+    fn forget_claims(&self, runs: &[String]) -> usize {
+        for run in runs {
+            drop(std::fs::remove_file(self.claim_file(run)));
+        }
+        runs.len()
     }
 
     /// Whether a process makes the calls of a run.
@@ -275,50 +283,77 @@ impl PlanJournal for SqlitePlanJournal {
     fn delete<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, ()> {
         Box::pin(async move {
             let id = run.to_owned();
-            self.ask(move |change| {
-                change.execute("DELETE FROM entry WHERE run = ?1", params![id])?;
-                change.execute("DELETE FROM run WHERE id = ?1", params![id])?;
-                Ok(())
-            })
-            .await?;
-            // A run that does not exist cannot be claimed, so its file is of no use.
-            drop(std::fs::remove_file(self.claim_file(run)));
+            self.ask(move |change| remove(change, &id)).await?;
+            self.forget_claims(&[run.to_owned()]);
             Ok(())
         })
     }
 
-    fn prune(&self, ended_before_ms: u64, max_runs: usize) -> PlanJournalFuture<'_, usize> {
+    fn prune(&self, ended_before_ms: u64) -> PlanJournalFuture<'_, usize> {
         Box::pin(async move {
+            let before = i64::try_from(ended_before_ms).unwrap_or(i64::MAX);
+            let ended = format!("SELECT id FROM run WHERE {ENDED} AND ended < ?1");
             let removed = self.ask(move |change| {
-                let max_runs = i64::try_from(max_runs).unwrap_or(i64::MAX);
-                let before = i64::try_from(ended_before_ms).unwrap_or(i64::MAX);
-                let mut removed = change.prepare_cached(REMOVE_ENDED)?;
-                let removed = removed.query_map(params![before, max_runs], |row| row.get(0))?;
-                let removed = removed.collect::<rusqlite::Result<Vec<String>>>()?;
-                let mut entries = change.prepare_cached("DELETE FROM entry WHERE run = ?1")?;
-                for run in &removed {
-                    entries.execute(params![run])?;
-                }
-                Ok(removed)
+                let mut ended = change.prepare_cached(&ended)?;
+                let ended = ended.query_map(params![before], |row| row.get(0))?;
+                let ended = ended.collect::<rusqlite::Result<Vec<String>>>()?;
+                ended.iter().try_for_each(|run| remove(change, run))?;
+                Ok(ended)
             });
-            let removed = removed.await?;
-            for run in &removed {
-                drop(std::fs::remove_file(self.claim_file(run)));
-            }
-            Ok(removed.len())
+            Ok(self.forget_claims(&removed.await?))
+        })
+    }
+
+    fn make_room<'a>(
+        &'a self,
+        tenant: &'a str,
+        bytes: usize,
+        quota: RunQuota,
+    ) -> PlanJournalFuture<'a, bool> {
+        Box::pin(async move {
+            let tenant = tenant.to_owned();
+            let oldest = format!(
+                "SELECT id, bytes FROM run WHERE tenant = ?1 AND {ENDED} ORDER BY created, id LIMIT 1"
+            );
+            let room = self.ask(move |change| {
+                let mut taken = change
+                    .prepare_cached("SELECT count(*), total(bytes) FROM run WHERE tenant = ?1")?;
+                let (mut runs, total): (usize, f64) =
+                    taken.query_row(params![tenant], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                #[allow(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a sum of sizes"
+                )]
+                let mut total = total as usize;
+                let (mut removed, mut oldest) = (Vec::new(), change.prepare_cached(&oldest)?);
+                while runs + 1 > quota.runs || total.saturating_add(bytes) > quota.bytes {
+                    let found: Option<(String, usize)> = oldest
+                        .query_row(params![tenant], |row| Ok((row.get(0)?, row.get(1)?)))
+                        .optional()?;
+                    let Some((run, size)) = found else { return Ok((false, removed)) };
+                    remove(change, &run)?;
+                    (runs, total) = (runs - 1, total.saturating_sub(size));
+                    removed.push(run);
+                }
+                Ok((true, removed))
+            });
+            let (fits, removed) = room.await?;
+            self.forget_claims(&removed);
+            Ok(fits)
         })
     }
 }
 
-/// Removes runs that ended before `?1`, or that are not among the newest `?2` ended runs of their tenant.
-const REMOVE_ENDED: &str = "
-    DELETE FROM run WHERE id IN (
-        SELECT id FROM (
-            SELECT id, ended,
-                row_number() OVER (PARTITION BY tenant ORDER BY created DESC, id DESC) AS position
-            FROM run WHERE status IN ('succeeded', 'failed', 'cancelled')
-        ) WHERE ended < ?1 OR position > ?2
-    ) RETURNING id";
+/// The condition that a run has ended.
+const ENDED: &str = "status IN ('succeeded', 'failed', 'cancelled')";
+
+/// Removes a run with its entries.
+fn remove(change: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
+    change.prepare_cached("DELETE FROM entry WHERE run = ?1")?.execute(params![run])?;
+    change.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute(params![run])?;
+    Ok(())
+}
 
 const RUN_COLUMNS: &str = "SELECT id, tenant, status, created, ended, record FROM run";
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
-use toolwright_core::plan::{Plan, StepError};
+use toolwright_core::plan::Plan;
 
 use super::host::LocalHost;
 use super::{LiveRun, LocalEngine, RunningCalls};
@@ -78,19 +78,21 @@ async fn conclude(
     let (status, outputs, error) = match end {
         DriveEnd::Ended { status, outputs, error } => (status, Some(outputs), error),
         DriveEnd::Waiting => (RunStatus::Waiting, None, None),
-        DriveEnd::Stopped => {
-            let message = "the process that made its calls has stopped; resume the run";
-            (RunStatus::Interrupted, None, Some(StepError::new("interrupted", message)))
-        }
+        // Nothing makes its calls any more, which the journal shows.
+        DriveEnd::Stopped => (RunStatus::Running, None, None),
         DriveEnd::Unrecorded(error) => return Err(error.into()),
     };
     (record.status, record.ended_ms) = (status, status.is_final().then(now_ms));
-    if record.plan.limits.time_ms.is_some() || error.is_some() {
+    let is_resumed = driver.replay.resumed > 0;
+    if record.plan.limits.time_ms.is_some() || error.is_some() || is_resumed {
         let event = EntryEvent::DriveEnded { error: error.clone() };
         engine.journal.append(&record.id, Entry::new("", None, now_ms(), event)).await?;
     }
     engine.journal.set_status(&record.id, status, record.ended_ms).await?;
-    (host.calls.emit)(PlanEventKind::RunEnded { status });
+    if status == RunStatus::Running {
+        record.status = RunStatus::Interrupted;
+    }
+    (host.calls.emit)(PlanEventKind::RunEnded { status: record.status });
     let nested = host.calls.run.as_ref().map(|run| run.questions()).unwrap_or_default();
     let memory = Arc::clone(&host.memory);
     Ok(RunReport::new(record, &driver.replay, nested, outputs, error, memory))

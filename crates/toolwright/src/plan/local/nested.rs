@@ -138,9 +138,12 @@ async fn run(
         (Some((step, error)), _) => {
             let text = format!("The step '{step}' failed: {}", error.message);
             let failed = ToolError::new(text).with_kind(error.kind.clone());
-            let is_uncertain = error.kind == CallErrorKind::Uncertain.as_str();
-            let call_kind = is_uncertain.then_some(CallErrorKind::Uncertain);
-            Err(ToolError { call_kind, ..failed })
+            use CallErrorKind::{RateLimited, Uncertain};
+            let call_kind = CallErrorKind::from_name(&error.kind);
+            let call_kind = call_kind.filter(|kind| matches!(kind, RateLimited | Uncertain));
+            // A repeated call goes on where this one ended.
+            let retryable = call_kind == Some(RateLimited);
+            Err(ToolError { call_kind, retryable, ..failed })
         }
         (None, Some(error)) => {
             let text = format!("The plan failed: {}", error.message);

@@ -13,7 +13,7 @@ use toolwright::Toolbox;
 use toolwright::handle::MemoryHandles;
 use toolwright::plan::journal::{
     Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, PlanJournalFuture,
-    Question, RunClaim, RunFilter, RunRecord,
+    Question, RunClaim, RunFilter, RunQuota, RunRecord,
 };
 use toolwright::plan::{Engine, LocalEngine, NewRun, Plan, RunReport, RunStatus, StepAnswer};
 use toolwright_core::Json;
@@ -377,7 +377,16 @@ impl PlanJournal for FaultyJournal {
         self.inner.delete(run)
     }
 
-    fn prune(&self, ended_before_ms: u64, max_runs: usize) -> PlanJournalFuture<'_, usize> {
-        self.inner.prune(ended_before_ms, max_runs)
+    fn prune(&self, ended_before_ms: u64) -> PlanJournalFuture<'_, usize> {
+        self.inner.prune(ended_before_ms)
+    }
+
+    fn make_room<'a>(
+        &'a self,
+        tenant: &'a str,
+        bytes: usize,
+        quota: RunQuota,
+    ) -> PlanJournalFuture<'a, bool> {
+        self.inner.make_room(tenant, bytes, quota)
     }
 }

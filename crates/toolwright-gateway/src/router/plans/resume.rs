@@ -1,0 +1,73 @@
+//! Runs that were in progress when the gateway stopped: they go on after a start, or say why they do not.
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use toolwright::Toolbox;
+use toolwright::plan::journal::RunFilter;
+use toolwright::plan::{RunRecord, RunStatus};
+use toolwright_core::Fault;
+
+use super::{Asker, KEY_REMOVED, refusal};
+use crate::config::Resume;
+use crate::gateway::Gateway;
+
+/// Number of runs that are continued at the same time.
+const AT_ONCE: usize = 8;
+
+/// Why runs are not continued with `resume = "ask"`.
+const RESTARTED: &str = "the gateway was restarted; resume the run to continue it";
+
+/// Continues the runs that were in progress, with the permissions that their keys have now.
+pub(crate) async fn resume(gateway: Arc<Gateway>) {
+    if !gateway.plans.has_runs() {
+        return;
+    }
+    let runs = match interrupted(&gateway).await {
+        Ok(runs) => runs,
+        Err(fault) => return tracing::warn!("runs of plans are not continued: {}", fault.message),
+    };
+    let resumed = stream::iter(runs).for_each_concurrent(AT_ONCE, |run| async {
+        let id = run.id.clone();
+        match resume_run(&gateway, run).await {
+            Ok(None) => {}
+            Ok(Some(reason)) => tracing::warn!("the run {id} of a plan is interrupted: {reason}"),
+            Err(fault) => tracing::warn!("the run {id} is not continued: {}", fault.message),
+        }
+    });
+    resumed.await;
+}
+
+/// Returns the runs that were in progress, the oldest first.
+async fn interrupted(gateway: &Gateway) -> Result<Vec<RunRecord>, Fault> {
+    let engine = gateway.plans.engine(Toolbox::default()).await?;
+    let filter = RunFilter { status: Some(RunStatus::Interrupted), ..RunFilter::default() };
+    let runs = engine.journal().list(&filter).await;
+    let mut runs = runs.map_err(|error| refusal(error.into()))?;
+    runs.retain(|run| run.resumes);
+    runs.reverse();
+    Ok(runs)
+}
+
+/// Continues a run until it ends or waits for a person. Returns why it does not go on, if that needs a person.
+async fn resume_run(gateway: &Arc<Gateway>, run: RunRecord) -> Result<Option<String>, Fault> {
+    let client = gateway.live().keys.of_caller(&run.caller);
+    let refused = match &client {
+        None => Some(KEY_REMOVED),
+        Some(_) => (gateway.plans.settings().resume == Resume::Ask).then_some(RESTARTED),
+    };
+    let engine = match client {
+        Some(client) => {
+            Asker { client, gateway: Arc::clone(gateway), may_approve: false }.engine().await?
+        }
+        None => gateway.plans.engine(Toolbox::default()).await?,
+    };
+    let id = run.id.clone();
+    let driven = gateway.plans.spawn(&run.id, |observer| async move {
+        engine.resume(&id, refused, Some(observer)).await
+    });
+    match driven.await {
+        Ok(driven) => Ok(driven.map_err(refusal)?.err()),
+        Err(error) => Ok(Some(error.to_string())),
+    }
+}
