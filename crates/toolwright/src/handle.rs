@@ -244,6 +244,11 @@ pub trait HandleStore: Send + Sync + 'static {
         })
     }
 
+    /// Returns how many bytes are read to find a value; 0 if it is in memory or does not exist.
+    fn size<'a>(&'a self, _owner: &'a Owner, _id: HandleId) -> HandleFuture<'a, usize> {
+        Box::pin(std::future::ready(0))
+    }
+
     /// Returns the value if it belongs to the owner, and restarts its lifetime. For any other owner the result is
     /// the same as for a handle that does not exist.
     fn find<'a>(

@@ -16,6 +16,9 @@ use crate::proxy::fault;
 /// The media type of JSON. Bodies of any other type are bytes.
 const JSON: &str = "application/json";
 
+/// How many times as much memory as its stored form a value needs that is read: as bytes, as a tree and as text.
+const READ_COPIES: usize = 5;
+
 /// What a request does with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
@@ -43,21 +46,30 @@ pub(super) async fn answer(
     }
     let owner = Owner { tenant: client.tenant().into(), conversation: conversation.into() };
     match action {
-        Action::Get => match store.find(&owner, handle.id).await.map_err(unreadable)? {
-            StoredValue::Json(value) => Ok(fault::document(&value)),
-            StoredValue::Bytes(blob) => {
-                let mut reply = Reply::new(ReplyBody::full(blob.bytes.to_vec()));
-                if let Ok(media_type) = blob.mime.parse() {
-                    reply.headers_mut().insert(header::CONTENT_TYPE, media_type);
+        Action::Get => {
+            let mut share = request.budget.share();
+            let size = store.size(&owner, handle.id).await;
+            share.resize(size.saturating_mul(READ_COPIES)).await?;
+            let reply = match store.find(&owner, handle.id).await.map_err(unreadable)? {
+                StoredValue::Json(value) => fault::document(&value),
+                StoredValue::Bytes(blob) => {
+                    let mut reply = Reply::new(ReplyBody::full(blob.bytes.to_vec()));
+                    if let Ok(media_type) = blob.mime.parse() {
+                        reply.headers_mut().insert(header::CONTENT_TYPE, media_type);
+                    }
+                    reply
                 }
-                Ok(reply)
-            }
-        },
+            };
+            share.shrink(size);
+            Ok(reply.map(|body| body.held(share)))
+        }
         Action::Put => {
             let media_type = request.headers.get(header::CONTENT_TYPE);
             let media_type =
                 media_type.and_then(|own| own.to_str().ok()).unwrap_or(JSON).to_owned();
-            let (body, _share) = request.body.read_document().await?;
+            let (body, mut share) = request.body.read_document().await?;
+            // The form that is stored.
+            share.resize(share.size() + body.len()).await?;
             let value = if media_type == JSON {
                 let value = Json::parse_bytes(&body);
                 StoredValue::json(

@@ -167,14 +167,14 @@ impl Asker {
     }
 
     async fn check(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let (body, share) = read(request).await?;
+        let (body, share) = read(request, CHECK_COPIES).await?;
         let (plan, malformed) = parse(body, &share).await?;
         let report = self.examine(plan, malformed, &share).await?;
         Ok(fault::document(&report.to_json().into()))
     }
 
     async fn view(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let (body, share) = read(request).await?;
+        let (body, share) = read(request, VIEW_COPIES).await?;
         let (plan, mut errors) = parse(body, &share).await?;
         if errors.is_empty() && plan.steps.len() > MAX_STEPS {
             errors = check(&plan, &PlanTools::default(), MAX_STEPS).errors;
@@ -190,7 +190,7 @@ impl Asker {
 
     async fn start(&self, request: HttpRequest) -> Result<Reply, Fault> {
         let key = request.headers.get("idempotency-key").filter(|key| !key.is_empty()).cloned();
-        let (mut body, share) = read(request).await?;
+        let (mut body, share) = read(request, CHECK_COPIES).await?;
         let identity = key.map(|key| {
             let name = [self.client.name(), &String::from_utf8_lossy(key.as_bytes())];
             let content = body.as_object().map(canonical).unwrap_or_default();
@@ -281,7 +281,7 @@ impl Asker {
 
     async fn decide(&self, id: &str, request: HttpRequest) -> Result<Reply, Fault> {
         let (_, report) = self.find(id).await?;
-        let (body, _share) = read(request).await?;
+        let (body, _share) = read(request, 1).await?;
         let hint = "Send {\"step\": \"…\", \"answer\": \"approve\" | \"reject\" | \"output\", \"reason\"?, \
                     \"output\"?, \"item\"?}.";
         let step = body.get("step").and_then(Json::as_str).ok_or_else(|| invalid("step", hint))?;
@@ -315,7 +315,7 @@ impl Asker {
 
     async fn fork(&self, id: &str, request: HttpRequest) -> Result<Reply, Fault> {
         let (engine, _) = self.find(id).await?;
-        let (body, _share) = read(request).await?;
+        let (body, _share) = read(request, 1).await?;
         let hint = "Send {\"step\": \"…\", \"args\": {…}}: the run is repeated from this step on, with these \
                     arguments if they are given.";
         let step = body.get("step").and_then(Json::as_str).ok_or_else(|| invalid("step", hint))?;
@@ -413,9 +413,17 @@ fn shown(report: &RunReport) -> Reply {
     fault::document(&report.to_json().into())
 }
 
-/// Reads a document. Its share of the memory budget is to be held for as long as anything of the document is.
-async fn read(request: HttpRequest) -> Result<(Json, Arc<Share>), Fault> {
-    let (body, share) = request.body.read_document().await?;
+/// How many times as much memory as its document a check of a plan needs: the document, the plan, its values in the check.
+const CHECK_COPIES: usize = 3;
+
+/// How many times as much memory as its document the view of a plan needs.
+const VIEW_COPIES: usize = 4;
+
+/// Reads a document, with a share of the memory budget for so many copies. It is to be held for as long as anything of the
+/// document is.
+async fn read(request: HttpRequest, copies: usize) -> Result<(Json, Arc<Share>), Fault> {
+    let (body, mut share) = request.body.read_document().await?;
+    share.resize(share.size().saturating_mul(copies)).await?;
     let invalid = |error| Fault::new(FaultClass::Invalid, format!("The body is not JSON: {error}"));
     Ok((Json::parse_bytes(&body).map_err(invalid)?, Arc::new(share)))
 }

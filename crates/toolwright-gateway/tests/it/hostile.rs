@@ -4,6 +4,7 @@
 mod answer;
 mod flood;
 mod name;
+mod plans;
 mod request;
 mod stream;
 mod weight;

@@ -1,6 +1,6 @@
 //! Runs of plans over HTTP.
 
-mod nested;
+pub mod nested;
 mod restart;
 
 use toolwright::catalog::{Catalog, Package, PublishOptions};

@@ -124,6 +124,13 @@ impl HandleStore for SqliteHandles {
         Box::pin(self.insert(owner, id, value))
     }
 
+    fn size<'a>(&'a self, owner: &'a Owner, id: HandleId) -> HandleFuture<'a, usize> {
+        Box::pin(async move {
+            let size = self.store.size(&scope(owner, VALUE), &name(owner, id)).await;
+            size.inspect_err(|error| self.report(error)).unwrap_or_default()
+        })
+    }
+
     fn find<'a>(
         &'a self,
         owner: &'a Owner,

@@ -36,24 +36,26 @@ fn cut(value: &Json, left: &mut usize, mark: Option<&str>) -> Json {
             }
             Json::Array(out)
         }
-        Json::Object(members) => {
-            let mut out = Object::new();
-            for (key, value) in members.iter() {
-                *left = left.saturating_sub(key.len());
-                if *left == 0 {
-                    out.insert_some(CUT, mark);
-                    break;
-                }
-                out.push(key.to_owned(), cut(value, left, mark));
-            }
-            Json::Object(out)
-        }
+        Json::Object(members) => Json::Object(cut_members(members, left, mark)),
         Json::Number(number) => {
             *left = left.saturating_sub(number.as_str().len());
             value.clone()
         }
         Json::Null | Json::Bool(_) => value.clone(),
     }
+}
+
+fn cut_members(members: &Object, left: &mut usize, mark: Option<&str>) -> Object {
+    let mut out = Object::new();
+    for (key, value) in members.iter() {
+        *left = left.saturating_sub(key.len());
+        if *left == 0 {
+            out.insert_some(CUT, mark);
+            break;
+        }
+        out.push(key.to_owned(), cut(value, left, mark));
+    }
+    out
 }
 
 /// Returns the beginning of a value, of about this many bytes, without secrets.
@@ -65,6 +67,21 @@ pub(crate) fn excerpt(redactor: Redactor<'_>, value: &Json, bytes: usize) -> Jso
 /// Returns the part of a value that its [`excerpt`] depends on.
 pub(crate) fn before_excerpt(value: &Json, bytes: usize) -> Json {
     cut(value, &mut (bytes + OVERLAP), None)
+}
+
+/// Returns the part of an object that the excerpt of it depends on.
+pub(crate) fn members_before_excerpt(members: &Object, bytes: usize) -> Object {
+    cut_members(members, &mut (bytes + OVERLAP), None)
+}
+
+/// Returns the beginning of a text, of about this many bytes, without secrets.
+pub(crate) fn text_excerpt(redactor: Redactor<'_>, text: &str, bytes: usize) -> String {
+    let end = text.floor_char_boundary(bytes + OVERLAP);
+    let redacted = redactor.text(&text[..end]);
+    if redacted.len() <= bytes && end == text.len() {
+        return redacted;
+    }
+    format!("{}{CUT}", &redacted[..redacted.floor_char_boundary(bytes)])
 }
 
 /// Returns the beginning of the JSON text of a value, of at most this many bytes, without secrets.

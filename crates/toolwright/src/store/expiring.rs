@@ -183,6 +183,17 @@ impl ExpiringStore {
         }
     }
 
+    /// Returns the number of bytes of an entry in a file, by its name; 0 if there is none.
+    pub async fn size(&self, scope: &Scope, name: &str) -> Result<usize, StoreError> {
+        match &self.0 {
+            Backend::Memory(_) => Ok(0),
+            Backend::File { writer, .. } => {
+                let (scope, name) = (scope.clone(), name.to_owned());
+                writer.sender()?.ask(move |change| sqlite::size(change, &scope, &name)).await
+            }
+        }
+    }
+
     /// Returns the most recently used entries of a kind, of all owners, as owner and value: as many
     /// as fit in `bytes`, the least recently used first. Their lifetime does not restart.
     pub async fn recent(

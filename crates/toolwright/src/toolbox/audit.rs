@@ -13,7 +13,7 @@ use crate::call::CallResult;
 use crate::error::CallErrorKind;
 use crate::handle;
 use crate::ledger::{CallEntry, Ledger, ResultSource};
-use crate::redact::Redactor;
+use crate::redact::{Redactor, excerpt};
 use crate::session::Session;
 
 /// The schema that accepts any value.
@@ -134,29 +134,28 @@ fn data(state: &CallState<'_>, changes: &[Change]) -> Option<Object> {
     Some(object! {"arguments": for_display(state, arguments, changes)})
 }
 
-/// Arguments for a person or a ledger: secrets redacted, handles in place of their values.
+/// Maximum number of bytes of arguments and of outcomes that a person or a ledger sees.
+const MAX_SHOWN_BYTES: usize = 64 << 10;
+
+/// The beginning of the arguments for a person or a ledger: secrets redacted, handles in place of their values.
 pub(crate) fn for_display(state: &CallState<'_>, arguments: &Object, changes: &[Change]) -> Object {
     let redactor = Redactor::new(schema(state.item.as_deref()));
-    let Some(value) = with_handles(arguments, changes) else {
+    if handle::handles(changes).next().is_some() && handle::has_moved(changes) {
         // The text that the model wrote contains the handles.
-        return object! {"written": redactor.text(state.call.arguments.as_str())};
-    };
-    match redactor.json(&value) {
+        let written = state.call.arguments.as_str();
+        return object! {"written": excerpt::text_excerpt(redactor, written, MAX_SHOWN_BYTES)};
+    }
+    let mut value = Json::Object(excerpt::members_before_excerpt(arguments, MAX_SHOWN_BYTES));
+    for change in handle::handles(changes) {
+        // What was cut is not shown.
+        if let (Some(place), Some(handle)) = (value.pointer_mut(&change.path), &change.from) {
+            place.clone_from(handle);
+        }
+    }
+    match excerpt::excerpt(redactor, &value, MAX_SHOWN_BYTES) {
         Json::Object(arguments) => arguments,
         other => object! {"arguments": other},
     }
-}
-
-/// Arguments with handles in place of their values; none if coercion moved values.
-fn with_handles(arguments: &Object, changes: &[Change]) -> Option<Json> {
-    let mut value = Json::Object(arguments.clone());
-    if handle::handles(changes).next().is_some() && handle::has_moved(changes) {
-        return None;
-    }
-    for change in handle::handles(changes) {
-        *value.pointer_mut(&change.path)? = change.from.clone()?;
-    }
-    Some(value)
 }
 
 fn schema(item: Option<&Item>) -> &Json {
@@ -166,8 +165,8 @@ fn schema(item: Option<&Item>) -> &Json {
 /// A part of an outcome, redacted; only the type of media.
 fn redacted(part: &Part, redactor: Redactor<'_>) -> Json {
     match &part.body {
-        Body::Text(text) => Json::from(redactor.text(text)),
-        Body::Json(value) => redactor.json(value),
+        Body::Text(text) => Json::from(excerpt::text_excerpt(redactor, text, MAX_SHOWN_BYTES)),
+        Body::Json(value) => excerpt::excerpt(redactor, value, MAX_SHOWN_BYTES),
         Body::Media(media) => object! {"media": media.mime.as_deref()}.into(),
         _ => Json::Null,
     }

@@ -12,9 +12,12 @@ use crate::http::{HttpRequest, Reply};
 use crate::proxy::fault;
 use crate::router::query::invalid;
 
+/// How many times as much memory as its document a recorded plan needs: messages, calls, the plan, its document.
+const RECORD_COPIES: usize = 5;
+
 impl Asker {
     pub(super) async fn record(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let (body, share) = read(request).await?;
+        let (body, share) = read(request, RECORD_COPIES).await?;
         let recording = match (body.get("run"), body.get("calls")) {
             (Some(Json::String(id)), None) => {
                 let saved = &self.gateway.stores.saved;

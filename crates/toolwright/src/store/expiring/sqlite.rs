@@ -106,6 +106,14 @@ pub(super) fn put(
     shrink(change, scope, limits)
 }
 
+/// Returns the number of bytes of an entry; 0 if there is none.
+pub(super) fn size(change: &Connection, scope: &Scope, name: &str) -> rusqlite::Result<usize> {
+    let mut found = change
+        .prepare_cached("SELECT size FROM entry WHERE owner = ?1 AND kind = ?2 AND name = ?3")?;
+    let found = found.query_row(params![&*scope.owner, scope.kind, name], |row| row.get(0));
+    Ok(found.optional()?.unwrap_or_default())
+}
+
 /// Removes the least recently used entries of a scope until it is within its limits.
 fn shrink(change: &Connection, scope: &Scope, limits: Limits) -> rusqlite::Result<()> {
     loop {
