@@ -2,13 +2,14 @@
 //! tool. A tool is approved when it is seen for the first time; later changes are approved with `toolwright mcp approve`.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use toolwright::mcp::DefinitionPins;
+use toolwright::private_file;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
@@ -96,8 +97,8 @@ impl Pins {
 
     /// Changes the approvals; other processes wait meanwhile.
     fn update<T>(&self, change: impl FnOnce(&mut BTreeMap<String, String>) -> T) -> io::Result<T> {
-        fs::create_dir_all(&self.folder)?;
-        let lock = File::create(self.folder.join(LOCK))?;
+        private_file::create_folder(&self.folder)?;
+        let lock = private_file::open(&self.folder.join(LOCK))?;
         lock.lock()?;
         let before = self.read()?;
         let mut approved = before.clone();
@@ -107,9 +108,9 @@ impl Pins {
             for (name, digest) in approved {
                 tools.insert(name, digest);
             }
+            let text = Json::from(object! {"tools": tools}).pretty();
             let temporary = self.file().with_extension("new");
-            fs::write(&temporary, Json::from(object! {"tools": tools}).pretty())?;
-            fs::rename(&temporary, self.file())?;
+            private_file::replace(&self.file(), &temporary, text.as_bytes())?;
         }
         Ok(result)
     }

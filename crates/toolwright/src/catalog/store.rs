@@ -25,6 +25,7 @@ use super::compatibility::Compatibility;
 use super::manifest::{Manifest, Visibility};
 use super::search::{ChangedPrefab, SearchIndex};
 use super::seed;
+use crate::private_file;
 use crate::store::{self, StoreError};
 use error::{Abort, MAX_SUGGESTIONS, suggest};
 pub use error::{CatalogError, LookupError};
@@ -84,7 +85,11 @@ impl Catalog {
     /// Opens the catalog of a data folder, or creates one with the built-in functions. What a killed
     /// publication has left is removed.
     pub fn open(data: &Path) -> Result<Catalog, CatalogError> {
-        create_folder(data)?;
+        let folder = private_file::open_folder(data);
+        let data = &folder.map_err(|error| CatalogError::Folder {
+            path: data.to_owned(),
+            why: error.to_string(),
+        })?;
         let path = data.join(FILE);
         let writer = store::open(&path, &rows::CATALOG)?;
         let reader = store::reopen(&path, &rows::CATALOG)?;
@@ -475,11 +480,6 @@ fn point_to_newest(change: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
     let versions = versions.filter_map(|own| Version::parse(&own.version).ok());
     let newest = versions.filter(|version| version.pre.is_empty()).max();
     rows::set_latest(change, id, newest.map(|version| version.to_string()).as_deref())
-}
-
-fn create_folder(path: &Path) -> Result<(), CatalogError> {
-    std::fs::create_dir_all(path)
-        .map_err(|error| CatalogError::Folder { path: path.to_owned(), why: error.to_string() })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

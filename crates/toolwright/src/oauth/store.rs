@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 use std::future::Future;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -235,17 +235,8 @@ impl Folder {
         let cipher = self.cipher().ok_or_else(random)?;
         cipher.seal_in_place_append_tag(used, aad, &mut *bytes).map_err(|_| random())?;
         let temporary = path.with_extension(BASE64_URL_SAFE_NO_PAD.encode(nonce));
-        let written = private_file::create(&temporary).and_then(|mut file| {
-            file.write_all(&[FORMAT])?;
-            file.write_all(&nonce)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&temporary, &path)
-        });
-        written.map_err(|error| {
-            drop(fs::remove_file(&temporary));
-            failed(&path, &error)
-        })
+        let content = [&[FORMAT], &nonce[..], &bytes].concat();
+        private_file::replace(&path, &temporary, &content).map_err(|error| failed(&path, &error))
     }
 }
 

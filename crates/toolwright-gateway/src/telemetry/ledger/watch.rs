@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolwright::ledger::{Head, SqliteLedger};
+use toolwright::private_file;
 
 /// Interval of the checks.
 const LOOK: Duration = Duration::from_secs(1);
@@ -64,13 +65,7 @@ fn unfinished(path: &Path) -> PathBuf {
 /// Writes the head atomically. Returns whether it was written; if not, no file is left behind.
 async fn write_head(path: PathBuf, head: Head) -> bool {
     let write = move || {
-        let half = unfinished(&path);
-        let written = std::fs::write(&half, format!("{head}\n"));
-        let kept = written.and_then(|()| std::fs::rename(&half, &path)).is_ok();
-        if !kept {
-            drop(std::fs::remove_file(&half));
-        }
-        kept
+        private_file::replace(&path, &unfinished(&path), format!("{head}\n").as_bytes()).is_ok()
     };
     tokio::task::spawn_blocking(write).await.unwrap_or(false)
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use toolwright_search::Index;
 
 use crate::catalog::store::Catalog;
+use crate::private_file;
 
 /// The snapshot in the data folder.
 const SNAPSHOT_FILE: &str = "catalog-search.bin";
@@ -39,10 +40,7 @@ impl Catalog {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let (path, count) = (self.snapshot_path(), COUNT.fetch_add(1, Ordering::Relaxed));
         let temporary = path.with_extension(format!("{}-{count}.tmp", std::process::id()));
-        let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, &path));
-        if written.is_err() {
-            // Without a snapshot the next process takes longer.
-            let _gone = fs::remove_file(&temporary);
-        }
+        // Without a snapshot the next process takes longer.
+        let _written = private_file::replace(&path, &temporary, bytes);
     }
 }

@@ -138,14 +138,7 @@ impl SqlitePlanJournal {
     fn lock(&self, run: &str) -> Result<FileClaim, PlanJournalError> {
         let fail = |error: std::io::Error| PlanJournalError::Failed(error.to_string());
         private_file::create_folder(&self.claims).map_err(fail)?;
-        let path = self.claim_file(run);
-        let file = match private_file::create(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                File::options().write(true).open(&path).map_err(fail)?
-            }
-            Err(error) => return Err(fail(error)),
-        };
+        let file = private_file::open(&self.claim_file(run)).map_err(fail)?;
         match file.try_lock() {
             Ok(()) => Ok(FileClaim { _file: file }),
             Err(TryLockError::WouldBlock) => Err(PlanJournalError::InProgress(run.to_owned())),
