@@ -172,7 +172,7 @@ fn publish(catalog: &Catalog, package: Package) -> Option<Manifest> {
 /// The tools of a catalog.
 fn toolbox(catalog: Catalog, data: &Path) -> Toolbox {
     let files = Files::open(data, FileLimits::default()).unwrap();
-    let runner = Runner::new(data, files);
+    let runner = Runner::new(files);
     Toolbox::new(CatalogTools::local(catalog, Arc::new(runner)).handlers()).unwrap()
 }
 

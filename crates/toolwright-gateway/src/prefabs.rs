@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::OnceCell;
-use toolwright::Handler;
 use toolwright::catalog::files::{Files, TABLE_FILE};
 use toolwright::catalog::runtime::http::HttpRuntime;
 use toolwright::catalog::runtime::{McpFunctions, PlanToolboxes, PrefabSettings, Runner};
@@ -15,12 +14,17 @@ use toolwright::catalog::signing::SigningKey;
 use toolwright::catalog::tools::LocalCatalog;
 use toolwright::catalog::{Catalog, CatalogError, Dictionary, read_word_vectors};
 use toolwright::transport::{AddressPolicy, HttpClient, TransportError};
+use toolwright::{Handler, process};
 use toolwright_core::{Fault, FaultClass};
 
 use crate::config;
 
 /// The path that the keys of files follow.
 pub const FILE_CONTENT: &str = "/internal/files/content/";
+
+/// The warning that functions can read and change what the gateway can.
+pub const UNCONFINED: &str = "this kernel has no Landlock, so functions that run as processes can use all files of the \
+                              gateway's user; run the gateway on Linux 5.13 or newer with Landlock enabled to confine them";
 
 /// Interval between two sweeps of expired files.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(10);
@@ -138,10 +142,11 @@ impl Functions {
     }
 
     async fn create(&self) -> Result<Arc<Runner>, Fault> {
-        let data = self.prefabs.data.as_deref();
-        let data = data.ok_or_else(|| unavailable("there is no data folder"))?;
+        if !process::can_confine() {
+            tracing::warn!("{UNCONFINED}");
+        }
         let http = http_client(&self.settings).map_err(|error| unavailable(&error.to_string()))?;
-        let mut runner = Runner::new(data, self.prefabs.files().await?.clone())
+        let mut runner = Runner::new(self.prefabs.files().await?.clone())
             .with_builtins(self.builtins.iter().cloned())
             .with_http(HttpRuntime::new(http));
         if let Some(mcp) = &self.mcp {
@@ -154,6 +159,8 @@ impl Functions {
             let mut own = PrefabSettings::default();
             own.secrets.clone_from(&prefab.secrets);
             own.fills.clone_from(&prefab.hide);
+            own.read.clone_from(&prefab.read);
+            own.write.clone_from(&prefab.write);
             runner = runner.with_prefab(id, own);
         }
         Ok(Arc::new(runner))

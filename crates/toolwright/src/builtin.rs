@@ -7,7 +7,7 @@ pub mod csv;
 pub mod data;
 pub mod files;
 pub mod git;
-mod root;
+pub(crate) mod root;
 mod table;
 
 pub use root::{PathError, Root, Shown};

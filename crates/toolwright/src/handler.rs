@@ -210,6 +210,14 @@ impl Handler {
         self
     }
 
+    /// Lets a caller that stops waiting wait until the function has returned, which it does soon after the token of its
+    /// scope is cancelled. By then it has ended what it started, such as a process.
+    #[must_use]
+    pub fn with_stop_on_cancel(mut self) -> Handler {
+        self.settings.stops_on_cancel = true;
+        self
+    }
+
     /// Sets retries of retryable errors.
     #[must_use]
     pub fn with_retry(mut self, retry: Retry) -> Handler {

@@ -12,22 +12,29 @@
 //! child ends, or when nobody reads its output any more (the host dropped the [`Process`], or was killed),
 //! the supervisor kills its children until it has none, and ends.
 //!
-//! A child that kills the supervisor itself, as every process of the same user can, is not held back by it.
+//! A child that kills the supervisor itself, as every process of the same user can, is not held back by it. A child of
+//! [`confined_command`] cannot, and can use only some files, if the kernel has Landlock.
 //!
 //! A program takes part by calling [`init`] at the start of `main`. Without it, and on other Unix systems, only
 //! the process group of the child is killed, and only if the host itself is not; elsewhere only the child.
 
 #[cfg(target_os = "linux")]
+mod confine;
+#[cfg(any(feature = "catalog", target_os = "linux"))]
+pub(crate) mod program;
+#[cfg(target_os = "linux")]
 mod supervisor;
 
 use std::ffi::OsStr;
 use std::io;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::OnceLock;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// Maximum number of bytes of stderr that are returned.
 const MAX_STDERR: usize = 64 << 10;
@@ -44,8 +51,12 @@ pub fn init() {
     #[cfg(target_os = "linux")]
     {
         let mut arguments = std::env::args_os();
-        if arguments.next().is_some_and(|name| name == supervisor::NAME) {
-            std::process::exit(supervisor::supervise(arguments));
+        match arguments.next() {
+            Some(name) if name == supervisor::NAME => {
+                std::process::exit(supervisor::supervise(arguments));
+            }
+            Some(name) if name == confine::NAME => std::process::exit(confine::execute(arguments)),
+            _ => {}
         }
         let _already = CAN_SUPERVISE.set(());
     }
@@ -68,6 +79,38 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     #[cfg(not(unix))]
     command.kill_on_drop(true);
     command
+}
+
+/// What a confined process may use besides the programs and libraries of the system.
+#[derive(Debug, Clone, Default)]
+pub struct Confinement {
+    /// Files and folders that it may read and execute
+    pub read: Vec<PathBuf>,
+    /// Files and folders that it may read, execute and change
+    pub write: Vec<PathBuf>,
+    /// A folder of which it may use nothing, except for what `read` and `write` name in it
+    pub hidden: PathBuf,
+}
+
+/// Whether processes of [`confined_command`] are confined: this program calls [`init`], and the kernel has Landlock.
+pub fn can_confine() -> bool {
+    #[cfg(target_os = "linux")]
+    return CAN_SUPERVISE.get().is_some() && confine::is_supported();
+    #[cfg(not(target_os = "linux"))]
+    return false;
+}
+
+/// Returns a command as [`command`] does, whose process and descendants may use only some files if [`can_confine`] is
+/// true. Network, sockets and other resources are not restricted.
+#[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+pub fn confined_command(program: impl AsRef<OsStr>, confinement: &Confinement) -> Command {
+    #[cfg(target_os = "linux")]
+    if CAN_SUPERVISE.get().is_some() {
+        let mut command = command(confine::NAME);
+        command.args(confine::arguments(confinement)).arg(program);
+        return command;
+    }
+    command(program)
 }
 
 /// A running child process. Dropping it kills the process and its descendants.
@@ -114,13 +157,15 @@ impl Process {
     }
 
     /// Writes the input, and reads the output up to `max_stdout` bytes until the process has ended. A
-    /// process that writes more is killed.
+    /// process that writes more is killed. When `cancel` is cancelled, the process is killed, and the error of
+    /// [`io::ErrorKind::Interrupted`] is returned when no descendant is left.
     pub async fn communicate(
         &mut self,
         input: &[u8],
         max_stdout: usize,
+        cancel: &CancellationToken,
     ) -> io::Result<ProcessOutput> {
-        self.exchange(input, max_stdout, None).await
+        self.exchange(input, max_stdout, None, cancel).await
     }
 
     /// Does what [`communicate`](Process::communicate) does, but sends each line of the output as soon as it
@@ -130,8 +175,19 @@ impl Process {
         input: &[u8],
         max_stdout: usize,
         lines: mpsc::Sender<Vec<u8>>,
+        cancel: &CancellationToken,
     ) -> io::Result<ProcessOutput> {
-        self.exchange(input, max_stdout, Some(lines)).await
+        self.exchange(input, max_stdout, Some(lines), cancel).await
+    }
+
+    /// Kills the process, and waits until no descendant is left.
+    pub async fn kill(&mut self) -> io::Result<()> {
+        // At the end of the pipes, a supervisor ends the process.
+        drop((self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take()));
+        if !self.is_supervised {
+            kill_group(self.child.id());
+        }
+        self.child.wait().await.map(drop)
     }
 
     /// Returns the streams of a process that reads and writes for as long as it runs, once.
@@ -154,6 +210,7 @@ impl Process {
         input: &[u8],
         max_stdout: usize,
         lines: Option<mpsc::Sender<Vec<u8>>>,
+        cancel: &CancellationToken,
     ) -> io::Result<ProcessOutput> {
         let (id, is_supervised) = (self.child.id(), self.is_supervised);
         let child = &mut self.child;
@@ -179,9 +236,15 @@ impl Process {
             }
             output
         };
-        let ((), output, errors) = tokio::join!(write, read, read_beginning(stderr));
-        let ((stdout, is_cut), (stderr, is_stderr_cut)) = (output?, errors?);
-        let code = child.wait().await?.code();
+        let communicate = async {
+            let ((), output, errors) = tokio::join!(write, read, read_beginning(stderr));
+            Ok::<_, io::Error>((output?, errors?, child.wait().await?.code()))
+        };
+        let Some(ended) = cancel.run_until_cancelled(communicate).await else {
+            self.kill().await?;
+            return Err(io::ErrorKind::Interrupted.into());
+        };
+        let ((stdout, is_cut), (stderr, is_stderr_cut), code) = ended?;
         match self.start_error(code, &stderr) {
             Some(error) => Err(error),
             None => Ok(ProcessOutput { stdout, is_cut, stderr, is_stderr_cut, code }),

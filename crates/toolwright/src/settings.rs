@@ -164,6 +164,9 @@ pub struct Settings {
     pub exact_name: Option<String>,
     /// Maximum duration of a call, retries included
     pub deadline: Duration,
+    /// Whether the function returns soon after its call is cancelled or times out, having ended what it started. The caller
+    /// waits for that, and an error is then not recorded as the outcome of its effect.
+    pub stops_on_cancel: bool,
     /// Retries, if any
     pub retry: Option<Retry>,
     /// How long a result is cached for equal arguments; only for tools without effects
@@ -201,6 +204,7 @@ impl Default for Settings {
             version: None,
             exact_name: None,
             deadline: Duration::from_mins(1),
+            stops_on_cancel: false,
             retry: None,
             cache: None,
             is_never_cached: false,
@@ -225,6 +229,7 @@ impl fmt::Debug for Settings {
             .field("version", &self.version)
             .field("exact_name", &self.exact_name)
             .field("deadline", &self.deadline)
+            .field("stops_on_cancel", &self.stops_on_cancel)
             .field("retry", &self.retry)
             .field("cache", &self.cache)
             .field("is_never_cached", &self.is_never_cached)

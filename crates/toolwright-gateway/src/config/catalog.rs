@@ -67,6 +67,10 @@ pub struct Prefab {
     pub secrets: BTreeMap<String, SecretString>,
     /// Hidden parameters of each function with their values
     pub hide: BTreeMap<String, Vec<(String, Fill)>>,
+    /// Files and folders that its processes may read
+    pub read: Vec<PathBuf>,
+    /// Files and folders that its processes may read and change
+    pub write: Vec<PathBuf>,
 }
 
 /// A prefab gateway on another server, where functions are described and called.
@@ -166,8 +170,14 @@ fn prefab(mut table: Table<'_>) -> Result<Prefab, ConfigError> {
         let fills = fills.map(|(name, value)| Ok((name, fill(value)?)));
         hide.insert(function, fills.collect::<Result<_, ConfigError>>()?);
     }
+    let (read, write) = (paths(table.take("read"))?, paths(table.take("write"))?);
     table.finish()?;
-    Ok(Prefab { visibility, secrets, hide })
+    Ok(Prefab { visibility, secrets, hide, read, write })
+}
+
+fn paths(list: Option<Value<'_>>) -> Result<Vec<PathBuf>, ConfigError> {
+    let entries = list.map(Value::elements).transpose()?.into_iter().flatten();
+    entries.map(|entry| entry.path()).collect()
 }
 
 /// Reads the value of a hidden parameter: `{ const = … }`, `{ secret = "env:…" }`, `{ caller = "id" }` or

@@ -200,9 +200,11 @@ fn functions_are_tested_with_their_examples() {
 
     let tested = ok(data, &["test", "shell-prefab@1.0.0", "count"]);
     let heading = "FUNCTION  SCHEMAS  SECRETS  RUNTIME  EXAMPLES\n";
-    assert_eq!(tested, format!("{heading}count     ok       ok       ok       2 of 2\n"));
+    let wanted = format!("{heading}count     ok       ok       ok       2 of 2\n");
+    // A warning follows if the kernel cannot confine processes.
+    assert!(tested.starts_with(&wanted), "{tested}");
     let tested = ok(data, &["test", "shell-prefab", "store"]);
-    assert!(tested.ends_with("1 skipped\n"), "{tested}");
+    assert!(tested.contains("1 skipped\n"), "{tested}");
 
     let ran = catalog(data, &["test", "shell-prefab", "--all"]);
     assert_eq!(ran.code, 1);

@@ -36,6 +36,7 @@ pub struct Gateway {
     /// The address that it listens on
     pub address: SocketAddr,
     folder: TempDir,
+    data: PathBuf,
     log: Arc<Mutex<String>>,
 }
 
@@ -86,7 +87,17 @@ impl Gateway {
 
     /// The data folder.
     pub fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.data.clone()
+    }
+
+    /// Starts a gateway as a person does: in a folder with its configuration, with the default data folder and a
+    /// umask that takes no permission away.
+    pub fn start_by_hand(folder: TempDir, config: &str) -> Gateway {
+        let mut command = by_hand(folder.path());
+        std::fs::write(folder.path().join("toolwright.toml"), config).unwrap();
+        command.arg("serve").args(LOOPBACK).env("UPSTREAM_KEY", UPSTREAM_KEY);
+        let data = folder.path().join(".toolwright");
+        Gateway::start_command(command, folder, data)
     }
 
     /// Starts a gateway whose data are on a tmpfs of `kilobytes` KiB, mounted in a user namespace.
@@ -105,7 +116,12 @@ impl Gateway {
 
     /// The file systems as the process sees them.
     pub fn root(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/root", self.child.id()))
+        PathBuf::from(format!("/proc/{}/root", self.id()))
+    }
+
+    /// The id of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Starts a gateway in a folder, with the programs in `bin` there.
@@ -124,11 +140,17 @@ impl Gateway {
     ) -> Gateway {
         let file = folder.path().join("toolwright.toml");
         std::fs::write(&file, config).unwrap();
-        let mut child = command
+        let data = folder.path().join("data");
+        command
             .args(["serve", "--config", file.to_str().unwrap()])
             .args(arguments)
-            .args(["--data", folder.path().join("data").to_str().unwrap()])
-            .env("UPSTREAM_KEY", UPSTREAM_KEY)
+            .args(["--data", data.to_str().unwrap()])
+            .env("UPSTREAM_KEY", UPSTREAM_KEY);
+        Gateway::start_command(command, folder, data)
+    }
+
+    fn start_command(mut command: Command, folder: TempDir, data: PathBuf) -> Gateway {
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -161,7 +183,7 @@ impl Gateway {
             child.wait().unwrap();
             panic!("does not start: {}", log.lock().unwrap());
         };
-        Gateway { child, address, folder, log }
+        Gateway { child, address, folder, data, log }
     }
 
     /// Posts a body and returns the complete reply.
@@ -218,7 +240,7 @@ impl Gateway {
     pub fn end(mut self) -> Vec<ExchangeEntry> {
         self.signal("TERM");
         self.child.wait().unwrap();
-        let ledger = SqliteLedger::open(self.folder.path().join("data/ledger.sqlite")).unwrap();
+        let ledger = SqliteLedger::open(self.data.join("ledger.sqlite")).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let query = Query::new().with_kind(Kind::Exchange);
         let mut entries = runtime.block_on(ledger.entries(&query)).unwrap();
@@ -242,6 +264,14 @@ impl Drop for Gateway {
             let _told = writeln!(std::io::stderr(), "the gateway's log:\n{}", self.log());
         }
     }
+}
+
+/// The command `toolwright` in a folder, with a umask that takes no permission away.
+pub fn by_hand(folder: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_toolwright")]);
+    command.current_dir(folder);
+    command
 }
 
 /// Polls until a value is available, or panics after [`HANG`].

@@ -81,7 +81,7 @@ fn names_at(gateway: &Gateway, path: &str, headers: &[(&str, &str)]) -> Vec<Stri
         .collect()
 }
 
-fn names(gateway: &Gateway) -> Vec<String> {
+pub fn names(gateway: &Gateway) -> Vec<String> {
     names_at(gateway, "/mcp", &[])
 }
 

@@ -2,6 +2,7 @@
 
 mod files;
 mod functions;
+mod isolation;
 mod run;
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};

@@ -64,7 +64,8 @@ impl Repository {
     }
 }
 
-fn processes(mark: &str) -> usize {
+/// The number of processes with an argument.
+pub fn processes(mark: &str) -> usize {
     let entries = std::fs::read_dir("/proc").unwrap();
     let command = |process: &Path| std::fs::read(process.join("cmdline")).ok();
     let has_mark = |command: &Vec<u8>| {

@@ -84,13 +84,13 @@ impl fmt::Display for Shown {
 
 /// A relative path without `..`, checked by its text alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RelativePath {
+pub(crate) struct RelativePath {
     names: Vec<String>,
     shown: Shown,
 }
 
 impl RelativePath {
-    pub(super) fn parse(path: &str) -> Result<RelativePath, PathError> {
+    pub(crate) fn parse(path: &str) -> Result<RelativePath, PathError> {
         let shown = Shown::new(path);
         if path.is_empty() || path.len() > PATH_MAX || path.contains('\0') {
             return Err(PathError::Name(shown));
@@ -116,7 +116,7 @@ impl RelativePath {
     }
 
     /// Appends a name that was read from the folder.
-    pub(super) fn join(&self, name: &str) -> RelativePath {
+    pub(crate) fn join(&self, name: &str) -> RelativePath {
         let mut names = self.names.clone();
         names.push(name.to_owned());
         RelativePath { shown: Shown::new(&names.join("/")), names }
@@ -179,7 +179,7 @@ impl Root {
     }
 
     /// Opens a folder in the root.
-    pub(super) fn folder(&self, place: &RelativePath) -> Result<Dir, PathError> {
+    pub(crate) fn folder(&self, place: &RelativePath) -> Result<Dir, PathError> {
         self.walk(place, &place.names, Missing::Refuse)
     }
 
@@ -217,7 +217,7 @@ impl Root {
     }
 
     /// Opens a file for reading and returns its size.
-    pub(super) fn file(&self, place: &RelativePath) -> Result<(File, u64), PathError> {
+    pub(crate) fn file(&self, place: &RelativePath) -> Result<(File, u64), PathError> {
         let folder = self.folder_of(place, Missing::Refuse)?;
         let (_, name) = place.file()?;
         open_file(&folder, name, place)

@@ -175,6 +175,7 @@ pub struct Files(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    data: PathBuf,
     folder: PathBuf,
     limits: FileLimits,
     key: SigningKey,
@@ -183,16 +184,22 @@ struct Inner {
 }
 
 impl Files {
-    /// Opens the files of a data folder, which must exist.
+    /// Opens the files of a data folder, which is created if it does not exist.
     pub fn open(data: &Path, limits: FileLimits) -> Result<Files, FileError> {
-        let key = SigningKey::open(data)?;
+        let data = private_file::open_folder(data).map_err(|error| failed(data, error))?;
+        let key = SigningKey::open(&data)?;
         let path = data.join(TABLE_FILE);
         let writer = Writer::start(crate::store::open(&path, &table::FILES)?, path)?;
         let folder = data.join(FOLDER);
         let incoming = folder.join(INCOMING);
         private_file::create_folder(&incoming).map_err(|error| failed(&incoming, error))?;
         let incoming = Incoming::default();
-        Ok(Files(Arc::new(Inner { folder, limits, key, writer, incoming })))
+        Ok(Files(Arc::new(Inner { data, folder, limits, key, writer, incoming })))
+    }
+
+    /// Returns the absolute path of the data folder.
+    pub(super) fn data(&self) -> &Path {
+        &self.0.data
     }
 
     /// Returns the limits.

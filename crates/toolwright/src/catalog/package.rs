@@ -1,13 +1,15 @@
 //! Packages: a manifest with the files that its functions run from.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use toolwright_core::Json;
 
 use super::manifest::{Manifest, ManifestFault, McpServer, Runtime};
-use super::store::FILE;
+use super::store::{FILE, PrefabVersion};
 use crate::canonical::canonical;
+use crate::private_file;
 
 /// Names of manifests in a folder.
 pub const MANIFESTS: [&str; 2] = ["prefab.json", "prefab.toml"];
@@ -74,7 +76,7 @@ impl Package {
     }
 
     fn with_files(manifest: Manifest, files: Vec<PackageFile>) -> Package {
-        let digest = digest(&manifest.document, &files);
+        let digest = digest(hash_manifest(&manifest.document), &files);
         Package { manifest, files, digest }
     }
 
@@ -178,19 +180,23 @@ fn has_file(files: &[PackageFile], path: &str) -> bool {
     files.iter().any(|file| file.path == path)
 }
 
-fn digest(document: &Json, files: &[PackageFile]) -> String {
+fn hash_manifest(document: &Json) -> blake3::Hasher {
     let mut hasher = blake3::Hasher::new();
-    let mut add = |bytes: &[u8]| {
-        hasher.update(&(bytes.len() as u64).to_le_bytes());
-        hasher.update(bytes);
-    };
-    add(document.as_object().map(canonical).unwrap_or_default().as_bytes());
+    add(&mut hasher, document.as_object().map(canonical).unwrap_or_default().as_bytes());
+    hasher
+}
+
+fn digest(mut hasher: blake3::Hasher, files: &[PackageFile]) -> String {
     for file in files {
-        add(file.path.as_bytes());
-        add(&[u8::from(file.is_executable)]);
-        add(&file.content);
+        add(&mut hasher, file.path.as_bytes());
+        add(&mut hasher, &[u8::from(file.is_executable)]);
+        add(&mut hasher, &file.content);
     }
     hasher.finalize().to_hex().to_string()
+}
+
+fn add(hasher: &mut blake3::Hasher, bytes: &[u8]) {
+    hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
 }
 
 fn parse_json(text: &str) -> Result<Json, Vec<ManifestFault>> {
@@ -220,6 +226,67 @@ fn read_text(file: &Path) -> Result<String, PackageError> {
 
 fn fault(path: &Path, problem: impl ToString) -> PackageError {
     PackageError::File { path: path.to_owned(), problem: problem.to_string() }
+}
+
+/// The files of a published version.
+pub(super) struct PublishedFiles {
+    pub(super) id: String,
+    pub(super) version: String,
+    folder: PathBuf,
+    /// The digest of the version, and its part of the manifest
+    digest: String,
+    manifest: blake3::Hasher,
+}
+
+impl PublishedFiles {
+    /// Returns the files of a version, if it has some.
+    pub(super) fn new(version: &PrefabVersion) -> Option<PublishedFiles> {
+        let manifest = &version.manifest;
+        Some(PublishedFiles {
+            id: manifest.id.to_string(),
+            version: manifest.version.to_string(),
+            folder: version.folder.clone()?,
+            digest: version.digest.clone(),
+            manifest: hash_manifest(&manifest.document),
+        })
+    }
+
+    /// Copies the files to a new folder. Returns false if they are not those that were published.
+    pub(super) fn copy(&self, to: &Path) -> io::Result<bool> {
+        // The bytes that are checked are those that are written.
+        match read_folder(&self.folder) {
+            Ok(files) if digest(self.manifest.clone(), &files) == self.digest => {
+                write_files(to, &files, |_| Ok(())).map(|_| true)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// Writes files to a new folder, calls `finish` with each, and returns all folders.
+pub(super) fn write_files(
+    root: &Path,
+    files: &[PackageFile],
+    finish: impl Fn(&File) -> io::Result<()>,
+) -> io::Result<Vec<PathBuf>> {
+    private_file::create_folder(root)?;
+    let mut folders = vec![root.to_owned()];
+    for file in files {
+        let path = root.join(&file.path);
+        let folder = path.parent().unwrap_or(root);
+        if !folders.iter().any(|known| known == folder) {
+            private_file::create_folder(folder)?;
+            folders.push(folder.to_owned());
+        }
+        let mut out = private_file::create(&path)?;
+        #[cfg(unix)]
+        if file.is_executable {
+            out.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+        }
+        out.write_all(&file.content)?;
+        finish(&out)?;
+    }
+    Ok(folders)
 }
 
 /// Reads all files of a folder, sorted by path.

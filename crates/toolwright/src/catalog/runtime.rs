@@ -12,7 +12,7 @@ mod stream;
 mod workspace;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use toolwright_core::json::Object;
@@ -22,12 +22,14 @@ use toolwright_core::{Json, Tool, object};
 use super::access::{Access, exact_tool_name, tool_name};
 use super::files::{FileError, Files};
 use super::manifest::{FILES, Function, Manifest, McpServer, Runtime};
+use super::package::PublishedFiles;
 use super::search::Parameters;
 use super::seed;
 use super::store::PrefabVersion;
 use crate::bounded::BoundedMap;
 use crate::error::ToolError;
 use crate::handler::Handler;
+use crate::process::Confinement;
 use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
 use crate::settings::{Effect, Fill};
@@ -52,6 +54,10 @@ pub struct PrefabSettings {
     pub secrets: BTreeMap<String, SecretString>,
     /// Values of parameters that are hidden from models, by function and parameter
     pub fills: BTreeMap<String, Vec<(String, Fill)>>,
+    /// Files and folders that its processes may read, where they are confined
+    pub read: Vec<PathBuf>,
+    /// Files and folders that its processes may read and change, where they are confined
+    pub write: Vec<PathBuf>,
 }
 
 /// Why a function cannot run.
@@ -158,8 +164,8 @@ type FunctionKey = (Arc<str>, Arc<str>);
 
 impl Runner {
     /// Creates a runner whose functions take and return files of a data folder.
-    pub fn new(data: &Path, files: Files) -> Runner {
-        let work = data.join(workspace::FOLDER);
+    pub fn new(files: Files) -> Runner {
+        let work = files.data().join(workspace::FOLDER);
         workspace::sweep(&work);
         Runner {
             files,
@@ -285,13 +291,16 @@ impl Runner {
                 builtin.clone().with_name(name.clone())
             }
             Runtime::Process { command } => {
-                let folder = version.folder.clone();
-                let folder = folder.ok_or_else(|| refused("its files are missing"))?;
+                let prefab = PublishedFiles::new(version);
+                let prefab = prefab.ok_or_else(|| refused("its files are missing"))?;
+                let settings = self.prefabs.get(manifest.id.as_str()).cloned().unwrap_or_default();
+                let hidden = self.files.data().to_owned();
                 let filled = self.filled_secrets(manifest.id.as_str(), &function.name);
                 let received = secrets.iter().map(|(_, secret)| secret).chain(&filled);
                 let process = ProcessFunction {
                     command: command.clone(),
-                    folder,
+                    prefab: Arc::new(prefab),
+                    confinement: Confinement { read: settings.read, write: settings.write, hidden },
                     function: function.clone(),
                     known: KnownSecrets::new(received.map(|own| own.expose().as_str())),
                     secrets,

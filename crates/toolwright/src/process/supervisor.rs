@@ -18,8 +18,13 @@ use rustix::process::{
     set_child_subreaper, wait,
 };
 
+use super::confine;
+
 /// The name under which a program is a supervisor.
 pub(super) const NAME: &str = "toolwright-supervisor";
+
+/// The file of this very process, even if its path has been replaced.
+const PROGRAM: &str = "/proc/self/exe";
 
 /// Exit codes of a supervisor whose child did not start, as of `env` and `timeout`.
 const FAILED: i32 = 125;
@@ -36,8 +41,7 @@ const ROUND_PAUSE: Duration = Duration::from_millis(2);
 
 /// Returns the command that starts this program as the supervisor of another.
 pub(super) fn command(program: &OsStr) -> tokio::process::Command {
-    // The file of this very process, even if its path has been replaced.
-    let mut command = tokio::process::Command::new("/proc/self/exe");
+    let mut command = tokio::process::Command::new(PROGRAM);
     command.arg0(NAME).arg(program);
     command
 }
@@ -64,10 +68,7 @@ pub(super) fn supervise(arguments: ArgsOs) -> i32 {
             let last = kill_children(child);
             exit_code(status.or(last))
         }
-        Err((code, error)) => {
-            let _ = writeln!(io::stderr(), "{NAME}: {error}");
-            code
-        }
+        Err(failure) => report(failure),
     }
 }
 
@@ -75,14 +76,27 @@ fn start(mut arguments: ArgsOs) -> Result<Pid, (i32, io::Error)> {
     let failed = |error: io::Error| (FAILED, error);
     set_child_subreaper(Some(getpid())).map_err(|error| failed(error.into()))?;
     let program = arguments.next().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+    let is_confined = program == confine::NAME;
+    let mut child = Command::new(if is_confined { PROGRAM.into() } else { program });
+    if is_confined {
+        child.arg0(confine::NAME);
+    }
     // Its own group: a script that kills its group must not kill the supervisor.
-    let child = Command::new(program).args(arguments).process_group(0).spawn();
-    let child = child.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => (NOT_FOUND, error),
-        _ => (NOT_EXECUTABLE, error),
-    })?;
+    let child = child.args(arguments).process_group(0).spawn().map_err(start_failure)?;
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     id.ok_or_else(|| failed(io::ErrorKind::Other.into()))
+}
+
+/// Returns the exit code for a program that cannot be started, with the error.
+pub(super) fn start_failure(error: io::Error) -> (i32, io::Error) {
+    let is_found = error.kind() != io::ErrorKind::NotFound;
+    (if is_found { NOT_EXECUTABLE } else { NOT_FOUND }, error)
+}
+
+/// Writes the error to stderr, and returns the exit code.
+pub(super) fn report((code, error): (i32, io::Error)) -> i32 {
+    let _ = writeln!(io::stderr(), "{NAME}: {error}");
+    code
 }
 
 /// Waits until the child has ended, and returns its status, or until the host reads no longer.

@@ -1,7 +1,8 @@
 //! Runs a call in its own task, so that its deadline holds whatever the tool does, and contains panics.
 //!
 //! The caller stops waiting at the deadline or on cancellation; the tool learns it from the token of its
-//! scope and is aborted a little later. A thread cannot be aborted: a blocking tool continues, keeps its
+//! scope and is aborted a little later. If the tool stops by itself, as one that kills its process, the caller
+//! waits for that. A thread cannot be aborted: a blocking tool continues, keeps its
 //! permits, and is recorded when it ends.
 
 use std::time::Duration;
@@ -28,6 +29,7 @@ pub(crate) async fn execute(job: Job) -> Execution {
     let pauses = scope.pauses.clone();
     let settings = job.item.handler.settings();
     let (effect, limit) = (settings.effect, settings.deadline);
+    let stops_on_cancel = settings.stops_on_cancel;
     let blocking = job.item.handler.is_blocking();
     let active = job.active.clone();
     let mut task = tokio::spawn(job.run());
@@ -36,16 +38,21 @@ pub(crate) async fn execute(job: Job) -> Execution {
         task: (!blocking).then(|| task.abort_handle()),
         ended: false,
     };
-    tokio::select! {
+    let error = tokio::select! {
         biased;
         ended = &mut task => {
             guard.ended = true;
             // Panics of the tool are caught within the task: the runtime shuts down, or this is a bug.
-            ended.unwrap_or_else(|_| Execution::failed(panicked(&tool, effect), active.attempts()))
+            return ended.unwrap_or_else(|_| Execution::failed(panicked(&tool, effect), active.attempts()));
         }
-        () = cancel.cancelled() => Execution::failed(cancelled_midway(&tool, effect), active.attempts()),
-        () = pauses.reached(deadline) => Execution::failed(timed_out(&tool, limit, effect), active.attempts()),
+        () = cancel.cancelled() => cancelled_midway(&tool, effect),
+        () = pauses.reached(deadline) => timed_out(&tool, limit, effect),
+    };
+    if stops_on_cancel {
+        cancel.cancel();
+        guard.ended = tokio::time::timeout(ABORT_DELAY, &mut task).await.is_ok();
     }
+    Execution::failed(error, active.attempts())
 }
 
 /// Cancels and aborts a task when its caller stops waiting.

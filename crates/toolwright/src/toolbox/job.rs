@@ -101,7 +101,12 @@ impl Job {
         let ended = self.try_all(earlier).await;
         let mut execution = self.conclude(ended).await;
         execution.attempts = self.active.attempts();
-        if let Some(journal) = &journal {
+        let settings = self.item.handler.settings();
+        let was_stopped = settings.stops_on_cancel && self.scope.cancel.is_cancelled();
+        // Whether a tool that was stopped has had its effect is unknown, so its intent stays.
+        if let Some(journal) = &journal
+            && !(was_stopped && execution.error.is_some())
+        {
             execution.unrecorded = self.end(journal, &execution).await.err();
         }
         drop(self.permits);

@@ -3,7 +3,7 @@
 use clap::Args;
 use toolwright::catalog::runtime::{FunctionCheck, split_files};
 use toolwright::catalog::{Access, Example, Function, PrefabVersion, Runtime};
-use toolwright::{Arguments, Effect, Json, object};
+use toolwright::{Arguments, Effect, Json, object, process};
 use toolwright_core::json::Object;
 use toolwright_core::schema::{self, Violation};
 
@@ -13,6 +13,7 @@ use crate::cli::exit::{self, Failure};
 use crate::cli::tools;
 use crate::config::Config;
 use crate::key::Client;
+use crate::prefabs::UNCONFINED;
 use crate::terminal;
 
 /// Maximum number of characters of a value in a problem.
@@ -22,7 +23,8 @@ const MAX_SHOWN_CHARS: usize = 200;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each function is checked: its schemas compile, its secrets are configured, and what runs it is there
-(the program of a process, the host of a server, the built-in function). Then the examples of the
+(the program of a process, the host of a server, the built-in function). The report also says whether
+processes are confined to their own files, for which the kernel needs Landlock. Then the examples of the
 manifest are called as a model calls them, if the function is read-only, and their results are
 compared. The exit code is 1 if a check or an example fails.
 
@@ -187,15 +189,19 @@ fn write(common: &Common, version: &PrefabVersion, tested: &[Tested<'_>]) -> Res
         [one_line(own.name), schemas, secrets, runtime, examples]
     };
     let rows: Vec<[String; 5]> = tested.iter().map(row).collect();
+    let is_process = matches!(version.manifest.runtime, Runtime::Process { .. });
+    let is_confined = is_process.then(process::can_confine);
     let document = || {
         let manifest = &version.manifest;
         let has_passed = tested.iter().all(|own| own.problems.is_empty());
-        Json::Object(object! {
+        let mut document = object! {
             "id": manifest.id.as_str(),
             "version": manifest.version.to_string(),
             "passed": has_passed,
             "functions": tested.iter().map(document).collect::<Vec<Object>>(),
-        })
+        };
+        document.insert_some("confined", is_confined);
+        Json::Object(document)
     };
     common.write(document, ["FUNCTION", "SCHEMAS", "SECRETS", "RUNTIME", "EXAMPLES"], &rows)?;
     if common.json {
@@ -206,7 +212,11 @@ fn write(common: &Common, version: &PrefabVersion, tested: &[Tested<'_>]) -> Res
             .iter()
             .map(|Problem { check, text }| format!("{}: {check}: {text}\n", own.name))
     });
-    let problems: String = problems.collect();
+    let mut problems: String = problems.collect();
+    if is_confined == Some(false) {
+        problems += UNCONFINED;
+        problems.push('\n');
+    }
     if problems.is_empty() {
         return Ok(());
     }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::path::PathBuf;
 
 use toolwright::catalog::{Catalog, Package, PublishOptions};
 use toolwright::ledger::{Entry, Kind, Query, SqliteLedger};
@@ -80,6 +81,14 @@ fn start(config: &str) -> Gateway {
     gateway
 }
 
+/// A gateway whose functions may write to a folder beside its configuration, and that folder.
+fn start_with_folder() -> (Gateway, PathBuf) {
+    let gateway = start("[prefabs.shell-prefab]\nwrite = [\"shared\"]\n");
+    let folder = gateway.file("shared");
+    std::fs::create_dir(&folder).unwrap();
+    (gateway, folder)
+}
+
 /// A call as a client sends it.
 fn call(function: &str, parameters: &str) -> String {
     format!(
@@ -130,8 +139,8 @@ fn calls_run_and_their_results_are_in_their_order() {
 
 #[test]
 fn a_request_with_one_bad_call_runs_none() {
-    let gateway = start("");
-    let file = gateway.data().join("lines");
+    let (gateway, folder) = start_with_folder();
+    let file = folder.join("lines");
     let good = call("count", &format!(r#"{{"file": "{}"}}"#, file.display()));
     let unknown = good.replace("shell-prefab", "shell-prefb");
     for (bad, status, text) in [
@@ -465,8 +474,8 @@ fn the_results_of_a_request_are_bounded_together() {
 
 #[test]
 fn an_idempotency_key_belongs_to_one_request() {
-    let gateway = start("");
-    let file = gateway.data().join("lines");
+    let (gateway, folder) = start_with_folder();
+    let file = folder.join("lines");
     let count = call("count", &format!(r#"{{"file": "{}"}}"#, file.display()));
     let keyed = [("idempotency-key", "order-17")];
     let unknown = run(&gateway, &keyed, &[call("cuont", "{}")]);
@@ -538,8 +547,8 @@ fn an_http_function_reaches_an_address_that_is_allowed() {
 
 #[test]
 fn a_client_that_disconnects_ends_its_calls() {
-    let gateway = start("");
-    let file = gateway.data().join("pid");
+    let (gateway, folder) = start_with_folder();
+    let file = folder.join("pid");
     let call = call("wait", &format!(r#"{{"file": "{}"}}"#, file.display()));
     let body = format!(r#"{{"calls": [{call}]}}"#);
     let asking = gateway.ask("POST", "/v1/internal/run", &[], body.as_bytes());

@@ -33,13 +33,14 @@ pub struct Committed {
 #[tool]
 pub async fn git_add(
     #[context] root: &Root,
+    #[scope] scope: &Scope,
     /// Files and folders, relative to the root; "." for all
     #[schemars(length(min = 1, max = 1000))]
     paths: Vec<String>,
 ) -> Result<Staged, ToolError> {
     let paths: Vec<String> =
         paths.iter().map(|path| checked(path)).collect::<Result<_, PathError>>()?;
-    let git = Git::open(root).await?;
+    let git = Git::open(root, scope).await?;
     // Paths are passed through stdin, because they can exceed the length of a command line.
     let mut lines = paths.join("\0").into_bytes();
     for submodule in submodules(&git).await? {
@@ -61,6 +62,7 @@ pub async fn git_add(
 #[tool]
 pub async fn git_commit(
     #[context] root: &Root,
+    #[scope] scope: &Scope,
     /// The message: a subject line, then, if needed, an empty line and more
     #[schemars(length(min = 1, max = 20_000))]
     message: String,
@@ -68,7 +70,7 @@ pub async fn git_commit(
     if message.trim().is_empty() || message.contains('\0') {
         return Err(error("A commit needs a message. Nothing was done."));
     }
-    let git = Git::open(root).await?;
+    let git = Git::open(root, scope).await?;
     let staged = staged(&git).await?;
     if staged.count == 0 {
         return Err(error("Nothing is staged: call git_add first. Nothing was done."));

@@ -45,6 +45,7 @@ pub struct Counts {
 #[tool(read_only)]
 pub async fn git_diff(
     #[context] root: &Root,
+    #[scope] scope: &Scope,
     /// Show what the next commit will have instead
     #[default(false)]
     staged: bool,
@@ -54,7 +55,7 @@ pub async fn git_diff(
     path: Option<String>,
 ) -> Result<Output, ToolError> {
     let only = path.as_deref().map(checked).transpose()?;
-    let git = Git::open(root).await?;
+    let git = Git::open(root, scope).await?;
     let commit = match commit {
         Some(name) => Some(git.commit(&name).await?),
         None => None,

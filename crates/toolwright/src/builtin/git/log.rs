@@ -38,6 +38,7 @@ pub struct Commit {
 #[tool(read_only)]
 pub async fn git_log(
     #[context] root: &Root,
+    #[scope] scope: &Scope,
     /// The most commits to return
     #[default(20)]
     #[schemars(range(min = 1, max = 200))]
@@ -51,7 +52,7 @@ pub async fn git_log(
     commit: Option<String>,
 ) -> Result<History, ToolError> {
     let path = path.as_deref().map(checked).transpose()?;
-    let git = Git::open(root).await?;
+    let git = Git::open(root, scope).await?;
     let commit = match commit {
         Some(name) => git.commit(&name).await?,
         // A repository without commits has an empty history.

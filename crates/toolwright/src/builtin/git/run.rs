@@ -13,14 +13,17 @@
 //! - Git's environment has the paths of programs and of the user's configuration, and the author's
 //!   name; no other variable, and so no secret.
 
+use std::future::pending;
 use std::io;
 use std::path::Path;
 
 use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
 
 use crate::builtin::root::Root;
 use crate::error::ToolError;
 use crate::process::{self, Process, ProcessOutput};
+use crate::session::Scope;
 
 /// Maximum number of output bytes that are read.
 const ANSWER_MAX: usize = 4 << 20;
@@ -78,13 +81,14 @@ const ENVIRONMENT: [&str; 16] = [
 /// Git in a root, for one call.
 pub(super) struct Git<'g> {
     root: &'g Root,
+    cancel: &'g CancellationToken,
 }
 
 impl<'g> Git<'g> {
     /// Opens a root that is the top of a repository without configured programs.
-    pub(super) async fn open(root: &'g Root) -> Result<Git<'g>, ToolError> {
+    pub(super) async fn open(root: &'g Root, scope: &'g Scope) -> Result<Git<'g>, ToolError> {
         check_repository(root.path())?;
-        let git = Git { root };
+        let git = Git { root, cancel: &scope.cancel };
         let programs = r"^(filter\..*\.(clean|smudge|process)|hook\..*\.command)$";
         let found =
             git.output(&["config", "--show-scope", "-z", "--get-regexp", programs], b"").await?;
@@ -183,13 +187,17 @@ impl<'g> Git<'g> {
         most: usize,
     ) -> Result<ProcessOutput, ToolError> {
         let run = async {
-            // Dropping the future of a cancelled call kills the process.
-            Process::start(self.command(arguments))?.communicate(input, most).await
+            Process::start(self.command(arguments))?.communicate(input, most, self.cancel).await
         };
-        run.await.map_err(|failure: io::Error| match failure.kind() {
-            io::ErrorKind::NotFound => error("The program git is not installed here."),
-            _ => error(format!("git could not be run: {failure}")),
-        })
+        match run.await {
+            // The call has ended, and what git had done by then is unknown.
+            Err(failure) if failure.kind() == io::ErrorKind::Interrupted => pending().await,
+            Err(failure) if failure.kind() == io::ErrorKind::NotFound => {
+                Err(error("The program git is not installed here."))
+            }
+            Err(failure) => Err(error(format!("git could not be run: {failure}"))),
+            Ok(output) => Ok(output),
+        }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

@@ -57,8 +57,11 @@ pub struct Changed {
 
 /// Tells the branch and what differs from the last commit: staged, unstaged and untracked files.
 #[tool(read_only)]
-pub async fn git_status(#[context] root: &Root) -> Result<Status, ToolError> {
-    let git = Git::open(root).await?;
+pub async fn git_status(
+    #[context] root: &Root,
+    #[scope] scope: &Scope,
+) -> Result<Status, ToolError> {
+    let git = Git::open(root, scope).await?;
     let arguments =
         ["status", "--porcelain=v2", "--branch", "-z", "--ignore-submodules=dirty", "--renames"];
     let answer = git.run(&arguments).await?;

@@ -1,8 +1,5 @@
 //! Checks that functions can be called here, without calling them.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
-
 use toolwright_core::Json;
 use toolwright_core::schema::Check;
 
@@ -10,6 +7,7 @@ use super::{FunctionError, Runner};
 use crate::catalog::access::tool_name;
 use crate::catalog::manifest::{Function, Runtime};
 use crate::catalog::store::PrefabVersion;
+use crate::process::program::find_program;
 
 /// What a call of a function needs, and whether it is there.
 #[derive(Debug)]
@@ -87,24 +85,4 @@ impl Runner {
             _ => None,
         }
     }
-}
-
-/// Finds the program of a process that starts in a folder.
-fn find_program(folder: &Path, program: &str) -> Option<PathBuf> {
-    if program.contains('/') {
-        return Some(folder.join(program)).filter(|path| is_executable(path));
-    }
-    let search = std::env::var_os("PATH");
-    let search = search.as_deref().unwrap_or(OsStr::new("/bin:/usr/bin"));
-    let mut paths = std::env::split_paths(search).map(|entry| folder.join(entry).join(program));
-    paths.find(|path| is_executable(path))
-}
-
-fn is_executable(path: &Path) -> bool {
-    let Ok(found) = std::fs::metadata(path) else { return false };
-    #[cfg(unix)]
-    let may_run = std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0;
-    #[cfg(not(unix))]
-    let may_run = true;
-    found.is_file() && may_run
 }

@@ -8,8 +8,10 @@
 //! A streaming function writes one JSON document to each line instead, `{"type": …, "data": …}`: any number of
 //! `content` and `progress`, and `done` or `error` at the end.
 //!
-//! A process starts in the folder of its prefab, without the environment of the host. Input files are copies
-//! for this call; a file that it writes to `{context.output_dir}/{key}/` is returned under this key.
+//! A process starts in a copy of the published folder, without the environment of the host. Input files are copies
+//! for this call as well; a file that it writes to `{context.output_dir}/{key}/` is returned under this key. If the
+//! kernel can confine it, the process reads only these, the programs and libraries of the system, and folders that the
+//! operator names.
 
 use std::io;
 use std::path::PathBuf;
@@ -21,13 +23,14 @@ use toolwright_core::{Json, Tool, object};
 
 use super::stream::{EventSender, FunctionStream, StreamError};
 use super::with_files;
-use super::workspace::Workspace;
+use super::workspace::{OUTPUT, PREFAB, TEMPORARY, Workspace};
 use crate::catalog::files::Files;
 use crate::catalog::manifest::{FILES, Function};
+use crate::catalog::package::PublishedFiles;
 use crate::error::ToolError;
 use crate::handler::{Handler, ToolResult};
 use crate::output::Output;
-use crate::process::{self, INHERITED_ENVIRONMENT, Process, ProcessOutput};
+use crate::process::{self, Confinement, INHERITED_ENVIRONMENT, Process, ProcessOutput};
 use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
 use crate::session::Scope;
@@ -44,8 +47,9 @@ const EVENTS_IN_FLIGHT: usize = 64;
 /// A function that runs as a process.
 pub(super) struct ProcessFunction {
     pub(super) command: Vec<String>,
-    /// The folder of the prefab
-    pub(super) folder: PathBuf,
+    pub(super) prefab: Arc<PublishedFiles>,
+    /// The data folder, and folders that the operator opens to it
+    pub(super) confinement: Confinement,
     pub(super) function: Function,
     pub(super) secrets: Vec<(String, SecretString)>,
     /// All secrets that it receives, which it must not return
@@ -62,24 +66,24 @@ impl ProcessFunction {
             let process = process.clone();
             async move { process.run(&scope, arguments).await }
         })
+        .with_stop_on_cancel()
     }
 
     async fn run(&self, scope: &Scope, mut parameters: Object) -> ToolResult {
-        let mut workspace = None;
-        if !self.function.files.is_empty() {
-            let links = self.function.input_files().next().and_then(|_| parameters.remove(FILES));
-            let tenant = &scope.session.caller.tenant;
-            workspace = Some(
-                Workspace::create(&self.work, &self.files, tenant, &self.function, links.as_ref())
-                    .await?,
-            );
+        let links = self.function.input_files().next().and_then(|_| parameters.remove(FILES));
+        let tenant = &scope.session.caller.tenant;
+        let workspace =
+            Workspace::create(&self.work, &self.files, tenant, &self.function, links.as_ref())
+                .await?;
+        if !workspace.copy_prefab(&self.prefab).await? {
+            return Err(self.changed());
         }
-        let input = self.input(scope, parameters, workspace.as_ref());
+        let input = self.input(scope, parameters, &workspace).compact();
+        let mut process = self.start(scope, &workspace)?;
         let value = if self.function.streaming {
-            self.stream(scope, &input).await?
+            self.stream(scope, &mut process, &input).await?
         } else {
-            let mut process = self.start()?;
-            let output = process.communicate(input.compact().as_bytes(), MAX_STDOUT).await;
+            let output = process.communicate(input.as_bytes(), MAX_STDOUT, &scope.cancel).await;
             let output = output.map_err(|error| self.cannot_start(&error))?;
             self.check_end(&output)?;
             let text = std::str::from_utf8(&output.stdout).ok();
@@ -89,15 +93,13 @@ impl ProcessFunction {
             })?
         };
         let value = self.known.json(value);
-        match workspace {
-            Some(workspace) if workspace.has_outputs() => {
-                Ok(Output::json(with_files(value, workspace.save_outputs().await?)))
-            }
-            _ => Ok(Output::json(value)),
+        if workspace.has_outputs() {
+            return Ok(Output::json(with_files(value, workspace.save_outputs().await?)));
         }
+        Ok(Output::json(value))
     }
 
-    fn input(&self, scope: &Scope, parameters: Object, workspace: Option<&Workspace>) -> Json {
+    fn input(&self, scope: &Scope, parameters: Object, workspace: &Workspace) -> Json {
         let caller = &scope.session.caller;
         let mut context = object! {
             "caller": &*caller.id,
@@ -105,8 +107,9 @@ impl ProcessFunction {
             "idempotency_key": &*scope.key,
             "attempt": scope.attempt,
         };
-        if let Some(workspace) = workspace {
-            context.insert("output_dir", workspace.output_folder());
+        if !self.function.files.is_empty() {
+            let output = workspace.folder().join(OUTPUT);
+            context.insert("output_dir", output.to_string_lossy().into_owned());
         }
         let mut secrets = Object::new();
         for (name, secret) in &self.secrets {
@@ -116,26 +119,37 @@ impl ProcessFunction {
         object! {
             "function": self.function.name.as_str(),
             "parameters": parameters,
-            "files": workspace.map(Workspace::inputs).unwrap_or_default(),
+            "files": workspace.inputs(),
             "context": context,
         }
         .into()
     }
 
-    fn start(&self) -> Result<Process, ToolError> {
+    fn start(&self, scope: &Scope, workspace: &Workspace) -> Result<Process, ToolError> {
         let Some((program, arguments)) = self.command.split_first() else {
             return Err(failed("its command is empty"));
         };
-        let mut command = process::command(program);
-        command.args(arguments).current_dir(&self.folder).env_clear();
+        if scope.cancel.is_cancelled() {
+            return Err(failed("its call has ended"));
+        }
+        let mut confinement = self.confinement.clone();
+        confinement.write.push(workspace.folder());
+        let mut command = process::confined_command(program, &confinement);
+        command.args(arguments).current_dir(workspace.folder().join(PREFAB)).env_clear();
         command.envs(
             INHERITED_ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))),
         );
+        command.env("TMPDIR", workspace.folder().join(TEMPORARY));
         Process::start(command).map_err(|error| self.cannot_start(&error))
     }
 
     /// Passes on events as they arrive, and returns the result.
-    async fn stream(&self, scope: &Scope, input: &Json) -> Result<Json, ToolError> {
+    async fn stream(
+        &self,
+        scope: &Scope,
+        process: &mut Process,
+        input: &str,
+    ) -> Result<Json, ToolError> {
         let (sender, mut lines) = mpsc::channel::<Vec<u8>>(EVENTS_IN_FLIGHT);
         let events = scope.session.context.lock::<EventSender>().ok();
         let mut stream = FunctionStream::default();
@@ -150,13 +164,15 @@ impl ProcessFunction {
             }
             Ok::<(), ToolError>(())
         };
-        let mut process = self.start()?;
-        let input = input.compact();
         let communicate = async {
-            let output = process.communicate_lines(input.as_bytes(), MAX_STDOUT, sender).await;
+            let (input, cancel) = (input.as_bytes(), &scope.cancel);
+            let output = process.communicate_lines(input, MAX_STDOUT, sender, cancel).await;
             output.map_err(|error| self.cannot_start(&error))
         };
-        let (output, ()) = tokio::try_join!(communicate, receive)?;
+        let ended = tokio::try_join!(communicate, receive);
+        // If it wrote what is not an event, it still runs, and its files cannot be removed.
+        drop(process.kill().await);
+        let (output, ()) = ended?;
         self.check_end(&output)?;
         stream.finish().map_err(malformed)
     }
@@ -164,6 +180,14 @@ impl ProcessFunction {
     fn cannot_start(&self, error: &io::Error) -> ToolError {
         let program = self.command.first().map(String::as_str).unwrap_or_default();
         failed(&format!("`{program}` cannot be started: {}", error.kind()))
+    }
+
+    fn changed(&self) -> ToolError {
+        let PublishedFiles { id, version, .. } = &*self.prefab;
+        failed(&format!(
+            "the files of {id}@{version} are not those that were published. The operator can run `toolwright \
+             catalog remove {id} {version}`, and publish it again with `toolwright catalog add`"
+        ))
     }
 
     fn check_end(&self, output: &ProcessOutput) -> Result<(), ToolError> {
@@ -180,9 +204,7 @@ impl ProcessFunction {
     /// The end of stderr, without secrets and without paths of the machine.
     fn stderr(&self, output: &ProcessOutput) -> String {
         let mut text = self.known.beginning(&output.stderr, output.is_stderr_cut);
-        for (folder, name) in [(&self.folder, "[prefab]"), (&self.work, "[work]")] {
-            text = text.replace(&*folder.to_string_lossy(), name);
-        }
+        text = text.replace(&*self.work.to_string_lossy(), "[work]");
         let text = text.trim();
         let skipped = text.chars().count().saturating_sub(MAX_STDERR_CHARS);
         let end: String = text.chars().skip(skipped).collect();

@@ -1,27 +1,50 @@
-//! The files of one call of a function: copies of its input files, and a folder for its output files.
+//! The files of one call of a function, in a folder of its own:
+//!
+//! ```text
+//! prefab/               a copy of the published files, where the process starts
+//! input/{key}/{index}/  copies of its input files
+//! output/{key}/         its output files
+//! tmp/                  its temporary files
+//! ```
+//!
+//! The process may change all of them, and nothing that others use.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
+use tokio::sync::Semaphore;
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 
 use super::file_error;
+use crate::builtin::root::{PathError, RelativePath, Root};
 use crate::catalog::files::{FileError, Files, Lifetime, StoredFile};
 use crate::catalog::manifest::Function;
+use crate::catalog::package::PublishedFiles;
 use crate::error::ToolError;
 use crate::private_file;
 
 /// The folder of all workspaces, in the data folder.
 pub(super) const FOLDER: &str = "work";
 
+/// The folders of a workspace that a process knows.
+pub(super) const PREFAB: &str = "prefab";
+pub(super) const OUTPUT: &str = "output";
+pub(super) const TEMPORARY: &str = "tmp";
+
+/// How many prefabs are copied at once. Each is in memory meanwhile, up to the maximum size of a package.
+static COPIES: Semaphore = Semaphore::const_new(4);
+
 /// Age at which a workspace belongs to no running call.
 const MAX_AGE: Duration = Duration::from_hours(24);
 
 /// The files of a call. Dropping it removes them.
 pub(super) struct Workspace {
-    folder: PathBuf,
+    /// The folder of all workspaces, and the name of this one in it
+    work: PathBuf,
+    name: String,
     files: Files,
     tenant: String,
     /// The paths of input files, by key
@@ -42,20 +65,18 @@ impl Workspace {
         let number = getrandom::u64().map_err(|_| failed("there is no randomness"))?;
         let outputs: Vec<String> = function.output_files().map(|file| file.key.clone()).collect();
         let mut workspace = Workspace {
-            folder: work.join(format!("{number:016x}")),
+            work: work.to_owned(),
+            name: format!("{number:016x}"),
             files: files.clone(),
             tenant: tenant.to_owned(),
             inputs: Object::new(),
             outputs,
         };
-        let folders: Vec<PathBuf> =
-            workspace.outputs.iter().map(|key| workspace.output_path(key)).collect();
-        let base = workspace.folder.join("output");
-        blocking(move || {
-            private_file::create_folder(&base)?;
-            folders.iter().try_for_each(|folder| private_file::create_folder(folder))
-        })
-        .await?;
+        let (folder, output) = (workspace.folder(), workspace.folder().join(OUTPUT));
+        let mut folders = vec![output.clone(), folder.join(TEMPORARY)];
+        folders.extend(workspace.outputs.iter().map(|key| output.join(key)));
+        blocking(move || folders.iter().try_for_each(|folder| private_file::create_folder(folder)))
+            .await?;
         let mut size = 0;
         for parameter in function.input_files() {
             let links = links.and_then(|links| links.get(&parameter.key)).and_then(Json::as_array);
@@ -78,7 +99,7 @@ impl Workspace {
 
     /// Copies an input file, so that the function cannot change the stored one.
     async fn copy(&self, key: &str, index: usize, file: StoredFile) -> Result<PathBuf, ToolError> {
-        let folder = self.folder.join("input").join(key).join(index.to_string());
+        let folder = self.folder().join("input").join(key).join(index.to_string());
         let path = folder.join(file.url.name());
         let copied = path.clone();
         blocking(move || {
@@ -99,29 +120,35 @@ impl Workspace {
         self.inputs.clone()
     }
 
-    /// The folder that has a folder for each key of output files.
-    pub(super) fn output_folder(&self) -> String {
-        self.folder.join("output").to_string_lossy().into_owned()
+    /// Copies the published files of a prefab. Returns false if they have changed.
+    pub(super) async fn copy_prefab(
+        &self,
+        prefab: &Arc<PublishedFiles>,
+    ) -> Result<bool, ToolError> {
+        let _permit = COPIES.acquire().await;
+        let (prefab, to) = (Arc::clone(prefab), self.folder().join(PREFAB));
+        blocking(move || prefab.copy(&to)).await
     }
 
-    fn output_path(&self, key: &str) -> PathBuf {
-        self.folder.join("output").join(key)
+    /// The folder of this call.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.work.join(&self.name)
     }
 
     /// Stores the output files, and returns their links by key.
     pub(super) async fn save_outputs(&self) -> Result<Object, ToolError> {
         let mut saved = Object::new();
         for key in &self.outputs {
-            let folder = self.output_path(key);
-            let paths = blocking(move || regular_files(&folder)).await?;
+            let (work, place) = (self.work.clone(), format!("{}/{OUTPUT}/{key}", self.name));
+            let (root, files) = blocking(move || output_files(&work, &place)).await?;
             let mut links: Vec<Json> = Vec::new();
-            for path in paths {
-                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            for (name, place) in files {
                 let now = SystemTime::now();
                 let mut upload =
                     self.files.upload(&self.tenant, &name, None, now).await.map_err(file_error)?;
-                let file = tokio::fs::File::open(&path).await;
-                let file = file.map_err(|error| failed(&error.kind().to_string()))?;
+                let root = root.clone();
+                let file = blocking(move || root.file(&place).map_err(unusable)).await?.0;
+                let file = tokio::fs::File::from_std(file.into_std());
                 upload.copy(file).await.map_err(file_error)?;
                 let stored = upload.finish(Lifetime::Permanent, SystemTime::now()).await;
                 let stored = stored.map_err(file_error)?;
@@ -137,7 +164,7 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        let folder = std::mem::take(&mut self.folder);
+        let folder = self.folder();
         let remove = move || {
             // What cannot be removed now is swept later.
             let _ = fs::remove_dir_all(folder);
@@ -179,17 +206,26 @@ pub(super) fn sweep(work: &Path) {
     }
 }
 
-/// The regular files of a folder, by name. Links are left out: they may lead anywhere.
-fn regular_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(folder)? {
+/// The regular files of an output folder, by name. No link is followed: the process may have replaced the folder or a
+/// file by one that leads anywhere.
+fn output_files(work: &Path, place: &str) -> io::Result<(Root, Vec<(String, RelativePath)>)> {
+    let root = Root::open(work)?;
+    let place = RelativePath::parse(place).map_err(unusable)?;
+    let mut files = Vec::new();
+    for entry in root.folder(&place).map_err(unusable)?.entries()? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
-            paths.push(entry.path());
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let place = place.join(&name);
+            files.push((name, place));
         }
     }
-    paths.sort();
-    Ok(paths)
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok((root, files))
+}
+
+fn unusable(_: PathError) -> io::Error {
+    io::Error::other("an output file or folder is a link, or cannot be read")
 }
 
 async fn blocking<T: Send + 'static>(
@@ -197,6 +233,7 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, ToolError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) if error.get_ref().is_some() => Err(failed(&error.to_string())),
         // The path of the machine stays here.
         Ok(Err(error)) => Err(failed(&error.kind().to_string())),
         Err(_) => Err(failed("the runtime is shutting down")),

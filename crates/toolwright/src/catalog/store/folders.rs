@@ -5,12 +5,12 @@
 //! whenever a publication was killed, its name is in `.publish`, and the row decides what happens to
 //! its files.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::CatalogError;
-use crate::catalog::package::PackageFile;
+use crate::catalog::package::{PackageFile, write_files};
 use crate::private_file;
 
 /// The folder of publications that are under way.
@@ -45,19 +45,8 @@ impl Folders {
         let stage = self.stage(id, version);
         let place = || {
             let written = stage.join("files");
-            private_file::create_folder(&written)?;
-            let mut folders = vec![written.clone()];
-            for file in files {
-                let path = written.join(&file.path);
-                let folder = path.parent().unwrap_or(&written);
-                if !folders.iter().any(|own| own == folder) {
-                    private_file::create_folder(folder)?;
-                    folders.push(folder.to_owned());
-                }
-                write(&path, file)?;
-            }
-            for folder in &folders {
-                sync(folder);
+            for folder in write_files(&written, files, File::sync_all)? {
+                sync(&folder);
             }
             sync(&stage);
             sync(&self.root.join(STAGING));
@@ -113,19 +102,6 @@ impl Folders {
 
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> CatalogError + '_ {
     |error| CatalogError::Folder { path: path.to_owned(), why: error.to_string() }
-}
-
-fn write(path: &Path, file: &PackageFile) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(
-        &mut options,
-        if file.is_executable { 0o700 } else { 0o600 },
-    );
-    let mut out = options.open(path)?;
-    out.write_all(&file.content)?;
-    out.sync_all()
 }
 
 /// Makes the entries of a folder durable. Not every system can sync a folder.

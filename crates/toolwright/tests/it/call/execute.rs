@@ -87,6 +87,28 @@ async fn an_async_tool_that_blocks_its_thread_exceeds_its_deadline() {
     drop(free);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_caller_waits_for_a_tool_that_stops_and_its_effect_stays_unknown() {
+    let stopped = Counter::default();
+    let counter = stopped.clone();
+    let stop = Handler::new(any("stop"), move |scope, _| {
+        let counter = counter.clone();
+        async move {
+            scope.cancel.cancelled().await;
+            // As long as it takes to end a process.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            counter.hit();
+            Err(toolwright::ToolError::new("it was killed"))
+        }
+    });
+    let toolbox = toolbox([stop.with_deadline(Duration::from_secs(5)).with_stop_on_cancel()]);
+    let done = make(&toolbox, "stop", "{}").await;
+    assert_eq!((kind(&done), stopped.get()), (Some("timed_out"), 1));
+    assert!(text(&done).contains("may have had its effect"), "{}", text(&done));
+    let again = make(&toolbox, "stop", "{}").await;
+    assert_eq!((kind(&again), stopped.get()), (Some("uncertain"), 1), "{}", text(&again));
+}
+
 #[tokio::test]
 async fn cancelling_the_session_ends_a_call_and_notifies_the_tool() {
     let (began, told) = (Arc::new(Notify::new()), Arc::new(Notify::new()));

@@ -90,7 +90,7 @@ fn site() -> Site {
         }
     };
     let (open, base) = (opened.clone(), own.clone());
-    let runner = Runner::new(folder.path(), files).with_plans(Arc::new(move |access: Access| {
+    let runner = Runner::new(files).with_plans(Arc::new(move |access: Access| {
         let functions = FunctionSource::opened_by(open.clone()).with_access(access.clone());
         base.filtered(move |name| access.permits(name)).with_unlisted(Arc::new(functions))
     }));

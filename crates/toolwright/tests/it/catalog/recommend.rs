@@ -42,7 +42,7 @@ impl Site {
 
     fn tools(&self) -> CatalogTools {
         let files = Files::open(self.folder.path(), FileLimits::default()).unwrap();
-        let runner = Runner::new(self.folder.path(), files);
+        let runner = Runner::new(files);
         CatalogTools::local(self.catalog.clone(), Arc::new(runner))
     }
 }

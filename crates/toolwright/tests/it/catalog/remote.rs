@@ -68,7 +68,7 @@ async fn the_tools_use_another_server() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = Catalog::open(folder.path()).unwrap();
     let files = Files::open(folder.path(), FileLimits::default()).unwrap();
-    let tools = CatalogTools::local(catalog, Arc::new(Runner::new(folder.path(), files)));
+    let tools = CatalogTools::local(catalog, Arc::new(Runner::new(files)));
     let server = serve().await;
     let remote = RemoteCatalog::new(&server.url()).unwrap().with_token("tw-1".into());
     let toolbox = Toolbox::new(tools.clone().with_remote(Some(remote)).handlers()).unwrap();
@@ -131,7 +131,7 @@ async fn a_call_whose_answer_is_lost_may_have_run() {
     let folder = tempfile::tempdir().unwrap();
     let catalog = Catalog::open(folder.path()).unwrap();
     let files = Files::open(folder.path(), FileLimits::default()).unwrap();
-    let tools = CatalogTools::local(catalog, Arc::new(Runner::new(folder.path(), files)));
+    let tools = CatalogTools::local(catalog, Arc::new(Runner::new(files)));
     // It answers no TLS handshake.
     let silent = Server::new(|stream| async move {
         let _held = stream;
