@@ -34,10 +34,11 @@ const SYSTEM: &str = "/bin /lib /lib32 /lib64 /nix/store /proc/cpuinfo /proc/fil
                       /sys/devices/system /sys/fs/cgroup /sys/kernel/mm /usr";
 
 /// What they read in `/etc`, where other files may have secrets.
-const SETTINGS: &str = "alternatives ca-certificates crypto-policies fonts gai.conf group host.conf hostname hosts ld.so.cache ld.so.conf \
-     ld.so.conf.d ld.so.preload locale.alias localtime magic mime.types nsswitch.conf os-release passwd \
-     pki/ca-trust pki/tls/cert.pem pki/tls/certs pki/tls/openssl.cnf protocols resolv.conf services ssl/cert.pem ssl/certs \
-     ssl/openssl.cnf timezone";
+const SETTINGS: &str = "alternatives ca-certificates crypto-policies fonts gai.conf group host.conf hostname \
+                        hosts ld.so.cache ld.so.conf ld.so.conf.d ld.so.preload locale.alias localtime magic \
+                        mime.types nsswitch.conf os-release passwd pki/ca-trust pki/tls/cert.pem \
+                        pki/tls/certs pki/tls/openssl.cnf protocols resolv.conf services ssl/cert.pem \
+                        ssl/certs ssl/openssl.cnf timezone";
 
 /// Devices without content.
 const DEVICES: &str = "/dev/full /dev/null /dev/random /dev/urandom /dev/zero";

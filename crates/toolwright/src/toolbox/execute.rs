@@ -40,6 +40,8 @@ pub(crate) async fn execute(job: Job) -> Execution {
     };
     let error = tokio::select! {
         biased;
+        // Its error would only say that it was stopped.
+        () = cancel.cancelled(), if stops_on_cancel => cancelled_midway(&tool, effect),
         ended = &mut task => {
             guard.ended = true;
             // Panics of the tool are caught within the task: the runtime shuts down, or this is a bug.

@@ -214,8 +214,7 @@ fn write(common: &Common, version: &PrefabVersion, tested: &[Tested<'_>]) -> Res
     });
     let mut problems: String = problems.collect();
     if is_confined == Some(false) {
-        problems += UNCONFINED;
-        problems.push('\n');
+        problems.extend([UNCONFINED, "\n"]);
     }
     if problems.is_empty() {
         return Ok(());

@@ -135,6 +135,34 @@ async fn cancelling_the_session_ends_a_call_and_notifies_the_tool() {
 }
 
 #[tokio::test]
+async fn a_tool_that_stopped_was_cancelled_and_did_not_fail() {
+    let (began, stopped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (began2, stopped2) = (began.clone(), stopped.clone());
+    let stop = Handler::new(any("stop"), move |scope, _| {
+        let (began, stopped) = (began2.clone(), stopped2.clone());
+        async move {
+            began.notify_one();
+            scope.cancel.cancelled().await;
+            stopped.notify_one();
+            Err(toolwright::ToolError::new("it was killed"))
+        }
+    });
+    let toolbox = toolbox([stop.with_stop_on_cancel()]);
+    let session = Session::new("run");
+    let call = call("c", "stop", "{}");
+    let mut calling = Box::pin(toolbox.call(&session, &call));
+    tokio::select! {
+        _ = &mut calling => panic!("it waits"),
+        () = began.notified() => {}
+    }
+    // Its caller looks when both have happened.
+    session.cancel.cancel();
+    stopped.notified().await;
+    tokio::task::yield_now().await;
+    assert_eq!(kind(&done(calling.await)), Some("cancelled"));
+}
+
+#[tokio::test]
 async fn a_cancelled_session_starts_no_call() {
     let ran = Counter::default();
     let toolbox = toolbox([crate::support::counting("count", &ran)]);
