@@ -27,7 +27,7 @@
 //! | the tools of a plan, as far as plans must know them | `tools` |
 //! | the order of the steps | `graph` |
 //! | everything that can be wrong before a plan runs | `check` |
-//! | the workflow view, for people and editors, and the way back | `view` |
+//! | the workflow view, for people and editors, the way back, and workflows of other programs | `view` |
 //! | the states of the steps of a run, and how they end | `state` |
 //! | the state of a run: which calls come next, and what follows from their results | `interpret` |
 //! | values that an engine stores elsewhere, in place of which the interpreter has handles | `stored` |
@@ -65,4 +65,7 @@ pub use record::{
 pub use state::{StepError, StepResult, StepState, StepStatus};
 pub use template::{Reference, ReferenceForm, Source, Template};
 pub use tools::{PlanTool, PlanTools, Resource, ResourceUse};
-pub use view::{View, ViewEdge, ViewNode, ViewParameter, ViewType, import_view};
+pub use view::{
+    ImportedWorkflow, View, ViewEdge, ViewNode, ViewParameter, ViewType, import_view,
+    import_workflow,
+};

@@ -172,12 +172,7 @@ impl<'c> Recorder<'c> {
         }
         let graph = Graph::new(&out.plan, self.tools);
         self.keep_order(&mut out.plan, &graph);
-        // The outputs are those that no other step takes.
-        let is_data = |edge: &&Edge| matches!(edge.kind, EdgeKind::Data { .. } | EdgeKind::Slot(_));
-        let taken: HashSet<usize> =
-            graph.edges().iter().filter(is_data).map(|edge| edge.from).collect();
-        let last = out.plan.steps.iter().enumerate().filter(|(at, _)| !taken.contains(at));
-        out.plan.outputs = last.map(|(_, step)| (step.id.clone(), whole(&step.id))).collect();
+        out.plan.outputs = final_outputs(&out.plan, &graph);
         out
     }
 
@@ -341,18 +336,32 @@ fn ids(calls: &[RecordedCall]) -> Vec<Option<String>> {
         if call.result == RecordedResult::Failed || !matches!(call.arguments, Json::Object(_)) {
             return None;
         }
-        let own = split_name(&call.tool).1;
-        let own = own.rsplit('/').next().unwrap_or(own);
-        let is_inner = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
-        let own: String = own.chars().take(MAX_NAME_CHARS).collect();
-        let own = own.replace(|letter: char| !is_inner(letter), "_");
-        let own = if id_problem(&own).is_some() { format!("step_{own}") } else { own };
-        let numbered = (2..).map(|number: usize| format!("{own}_{number}"));
-        let id = std::iter::once(own.clone()).chain(numbered).find(|id| !taken.contains(id))?;
-        taken.insert(id.clone());
-        Some(id)
+        step_id(&call.tool, &mut taken)
     };
     calls.iter().map(&mut id).collect()
+}
+
+/// Returns an id for a step that is not taken: the name of its tool, with a number if necessary.
+pub(super) fn step_id(tool: &str, taken: &mut HashSet<String>) -> Option<String> {
+    let own = split_name(tool).1;
+    let own = own.rsplit('/').next().unwrap_or(own);
+    let is_inner = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    let own: String = own.chars().take(MAX_NAME_CHARS).collect();
+    let own = own.replace(|letter: char| !is_inner(letter), "_");
+    let own = if id_problem(&own).is_some() { format!("step_{own}") } else { own };
+    let numbered = (2..).map(|number: usize| format!("{own}_{number}"));
+    let id = std::iter::once(own.clone()).chain(numbered).find(|id| !taken.contains(id))?;
+    taken.insert(id.clone());
+    Some(id)
+}
+
+/// Returns outputs for a plan: those of the steps from which no other step takes data.
+pub(super) fn final_outputs(plan: &Plan, graph: &Graph) -> Vec<(String, Template)> {
+    let is_data = |edge: &&Edge| matches!(edge.kind, EdgeKind::Data { .. } | EdgeKind::Slot(_));
+    let taken: HashSet<usize> =
+        graph.edges().iter().filter(is_data).map(|edge| edge.from).collect();
+    let last = plan.steps.iter().enumerate().filter(|(at, _)| !taken.contains(at));
+    last.map(|(_, step)| (step.id.clone(), whole(&step.id))).collect()
 }
 
 fn whole(id: &str) -> Template {

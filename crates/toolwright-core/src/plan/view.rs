@@ -2,17 +2,20 @@
 //! a value, whether the plan gives it or not.
 //!
 //! The view is derived from the plan and the tools, and never stored, so a parameter that a tool has gained
-//! since is in the view of an older plan. [`import_view`](super::import_view) is the way back.
+//! since is in the view of an older plan. [`import_view`](super::import_view) is the way back, and
+//! [`import_workflow`](super::import_workflow) makes a plan of a view without the plan that it came from.
 
 mod edited;
 mod import;
 mod parameter_type;
 mod patch;
+mod workflow;
 
 use std::collections::HashMap;
 
 pub use import::import_view;
 pub use parameter_type::ViewType;
+pub use workflow::{ImportedWorkflow, import_workflow};
 
 use super::document::{Plan, Step};
 use super::error::PlanError;

@@ -2,6 +2,7 @@
 
 mod record;
 mod view;
+mod workflow;
 
 use std::sync::Arc;
 

@@ -17,7 +17,10 @@ pub(super) mod worker;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use toolwright::plan::{MAX_STEPS, Plan as Document, PlanError, View, check, import_view};
+use toolwright::plan::arazzo::import as import_arazzo;
+use toolwright::plan::{
+    MAX_STEPS, Plan as Document, PlanError, View, check, import_view, import_workflow,
+};
 use toolwright_core::Json;
 
 use self::tools::PlanToolOptions;
@@ -41,6 +44,7 @@ Examples:
   toolwright plan check plan.json --tools tools.json --hide @system --json
   toolwright plan view plan.json > view.json
   toolwright plan import --view view.json --base plan.json
+  toolwright plan import workflow.json --tools tools.json
   toolwright plan record RUN -o plan.json
   toolwright plan record --calls response.json
   toolwright plan make \"read a.csv and drop incomplete rows\" --model gpt-4o -o plan.json
@@ -85,7 +89,7 @@ enum Action {
     Fork(run::Fork),
     /// Delete a run with its outputs
     Delete(run::Delete),
-    /// Print the plan of an Arazzo document, or of an edited view and the plan that it came from
+    /// Print the plan of an Arazzo document, of a workflow, or of an edited view and the plan that it came from
     Import(Import),
     /// Draw a plan or a run as SVG or as a Mermaid flowchart, or when the steps of a run ran
     Draw(draw::Draw),
@@ -116,7 +120,7 @@ struct ViewPlan {
 
 #[derive(Debug, Args)]
 struct Import {
-    /// The Arazzo document, as JSON
+    /// The Arazzo document or the workflow, as JSON
     #[arg(required_unless_present = "view", conflicts_with_all = ["view", "base"])]
     file: Option<PathBuf>,
     /// Import this workflow of the Arazzo document, if it has several
@@ -195,22 +199,40 @@ impl ViewPlan {
 
 impl Import {
     fn run(self) -> Result<(), Failure> {
-        let (view_file, base) = match (&self.file, &self.view, &self.base) {
-            (Some(file), ..) => return arazzo::import(file, self.workflow.as_deref()),
-            (None, Some(view), Some(base)) => (view, base),
-            _ => return Err(Failure::usage("either an Arazzo document, or --view and --base")),
+        let (file, base) = match (&self.file, &self.view, &self.base) {
+            (Some(file), ..) => (file, None),
+            (None, Some(view), Some(base)) => (view, Some(base)),
+            _ => return Err(Failure::usage("pass either a file, or --view and --base")),
         };
-        self.tools.allow_stdin(&[view_file, base])?;
-        let plan = read(base)?;
-        let view = input::json(Some(view_file))?;
-        let nodes = view.get("nodes").and_then(Json::as_array).unwrap_or_default();
+        let files: Vec<&PathBuf> = base.into_iter().chain([file]).collect();
+        self.tools.allow_stdin(&files)?;
+        let base = base.map(|base| read(base)).transpose()?;
+        let document = input::json(Some(file))?;
+        let refused = |errors: Vec<PlanError>| refuse(file, &errors, errors.len());
+        if base.is_none() && document.get("nodes").is_none() {
+            let plan = import_arazzo(&document, self.workflow.as_deref()).map_err(refused)?;
+            return print(&plan.to_json().into());
+        }
+        let nodes = document.get("nodes").and_then(Json::as_array).unwrap_or_default();
         let names = nodes.iter().filter_map(|node| node.get("tool_name")?.as_str());
-        let tools = self.tools.load(plan.tool_names().chain(names))?;
-        let plan = import_view(&view, &plan, &tools);
-        let plan = plan.map_err(|errors| refuse(view_file, &errors, errors.len()))?;
+        let names = names.chain(base.iter().flat_map(Document::tool_names));
+        let tools = self.tools.load(names)?;
+        let plan = if let Some(base) = &base {
+            import_view(&document, base, &tools).map_err(refused)?
+        } else {
+            let imported = import_workflow(&document, &tools).map_err(refused)?;
+            if imported.is_reordered {
+                let ids: Vec<&str> = imported.plan.steps.iter().map(|step| &*step.id).collect();
+                let order = ids.join(", ");
+                exit::warn(&format!(
+                    "the nodes are not in the order of their edges; sorted: {order}"
+                ));
+            }
+            imported.plan
+        };
         let errors = check(&plan, &tools, MAX_STEPS).errors;
         if !errors.is_empty() {
-            return Err(refuse(view_file, &errors, errors.len()));
+            return Err(refused(errors));
         }
         print(&plan.to_json().into())
     }

@@ -268,3 +268,71 @@ fn a_plan_is_exported_to_arazzo_and_imported_again() {
     assert!(ran.stderr.starts_with("/workflows/1/steps/0/onSuccess: "), "{}", ran.stderr);
     assert_eq!(plan(folder.path(), &["import", "--view", "plan.json"], "").code, 2);
 }
+
+/// A workflow that another program wrote: unsorted, with edges by index and without what is optional.
+const WORKFLOW: &str = r#"{"nodes":[
+    {"step_index":1,"tool_name":"band_structure","input_parameters":[
+        {"name":"structure","type":"str","value":""},{"name":"points","type":"int","value":0}]},
+    {"step_index":0,"tool_name":"optimize_structure","tool_args":{"input_structure":"https://example.com/Cu_bulk.cif",
+        "model_path":"https://example.com/dpa-2.4-7M.pt","relax_cell":false},"missing_tool_args":[],"input_parameters":[
+        {"name":"input_structure","type":"str","value":"https://example.com/Cu_bulk.cif"},
+        {"name":"model_path","type":"str","value":"https://example.com/dpa-2.4-7M.pt"},
+        {"name":"head","type":"str","value":"Omat24"},{"name":"force_tolerance","type":"float","value":0.01},
+        {"name":"max_iterations","type":"int","value":100},{"name":"relax_cell","type":"bool","value":false}]}],
+    "edges":[{"source":0,"source_output":"optimized","target":"1","target_parameter":"structure","target_path":""}]}"#;
+
+#[test]
+fn a_workflow_of_another_program_is_imported_without_a_plan() {
+    let folder = folder(&[("tools.json", TOOLS), ("workflow.json", WORKFLOW)]);
+    let import = |file: &str, input: &str| {
+        let tools = ["--tools", "tools.json", "--hide", "@system"];
+        plan(folder.path(), &[&["import", file], &tools[..]].concat(), input)
+    };
+    let ran = import("workflow.json", "");
+    let expected = r#"{"plan":"1","steps":{
+        "optimize_structure":{"tool":"optimize_structure","args":{"input_structure":"https://example.com/Cu_bulk.cif",
+            "model_path":"https://example.com/dpa-2.4-7M.pt"}},
+        "band_structure":{"tool":"band_structure","args":{"structure":{"$from":"optimize_structure/optimized"}}}},
+        "outputs":{"band_structure":{"$from":"band_structure"}}}"#;
+    assert_eq!(json(&ran), Json::parse(expected).unwrap());
+    assert_eq!(
+        ran.stderr,
+        "warning: the nodes are not in the order of their edges; sorted: optimize_structure, band_structure\n"
+    );
+
+    // A zero that nobody gave is no argument.
+    let missing = WORKFLOW.replace(r#""model_path":"https://example.com/dpa-2.4-7M.pt","#, "");
+    let missing = import("-", &missing.replace("https://example.com/dpa-2.4-7M.pt", ""));
+    assert_eq!((missing.code, missing.text().as_str()), (1, ""));
+    assert!(
+        missing.stderr.contains("the tool 'optimize_structure' requires 'model_path'"),
+        "{}",
+        missing.stderr
+    );
+    let unknown =
+        WORKFLOW.replace("band_structure", "band_structures").replace("optimize", "optimise");
+    let unknown = import("-", &unknown);
+    assert_eq!(
+        unknown.stderr,
+        "/nodes/0/tool_name: there is no tool 'band_structures'; did you mean 'band_structure'?\n\
+         /nodes/1/tool_name: there is no tool 'optimise_structure'; did you mean 'optimize_structure'?\n\
+         error: stdin: 2 errors\n"
+    );
+    let back = r#""edges":[{"source":1,"target":0,"target_parameter":"head"},"#;
+    let cycle = import("-", &WORKFLOW.replace(r#""edges":["#, back));
+    assert_eq!(cycle.stderr.lines().next_back(), Some("error: stdin: 1 error"), "{}", cycle.stderr);
+    assert!(
+        cycle.stderr.contains(
+            "the steps wait for each other: band_structure → optimize_structure → band_structure"
+        ),
+        "{}",
+        cycle.stderr
+    );
+
+    // The tools may be those of the configuration.
+    let document = r#"{"nodes":[{"id":"读","tool_name":"read_file","input_parameters":[{"name":"path","value":"a.txt"}]}]}"#;
+    std::fs::write(folder.path().join("a.txt"), "α").unwrap();
+    let imported = plan(folder.path(), &["import", "-"], document);
+    let ran = plan(folder.path(), &["run", "-"], &imported.text());
+    assert_eq!(json(&ran).compact(), r#"{"读":"α"}"#);
+}

@@ -1,5 +1,6 @@
 //! The way back: an edited view patches the plan that it came from.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::edited::{EditedNode, EditedView};
@@ -7,7 +8,7 @@ use super::patch::{ArgumentEdit, FedPlace, ValueEdit};
 use super::{CompiledTools, ViewEdge, ViewNode, references};
 use crate::args::Parameters;
 use crate::json::Json;
-use crate::json::pointer::escape;
+use crate::json::pointer::{escape, segments};
 use crate::plan::document::{Plan, Step};
 use crate::plan::error::{PlanError, PlanErrorKind};
 use crate::plan::template::{Reference, Source, Template};
@@ -101,8 +102,12 @@ impl Import<'_> {
             step.args.retain(|(name, _)| has_parameter(tool, parameters, name));
             step.digest = None;
         }
+        if base.is_none() {
+            step.each = self.each(node.id);
+        }
         let edit = NodeEdit {
             node,
+            is_new: base.is_none(),
             shown: ViewNode::new(&step, tool, parameters),
             of_other,
             tool,
@@ -196,16 +201,29 @@ impl Import<'_> {
         found
     }
 
+    /// Returns the `each` of a new node: where its edges from items begin.
+    fn each(&mut self, id: &str) -> Option<Template> {
+        let edges = self.edges.unwrap_or_default().iter();
+        let mut of_items = edges.filter(|(_, edge)| edge.target == id && edge.each.is_some());
+        let (_, first) = of_items.next()?;
+        let has_other = |edge: &ViewEdge| {
+            (&edge.source, &edge.source_output) != (&first.source, &first.source_output)
+        };
+        for (path, _) in of_items.filter(|(_, edge)| has_other(edge)) {
+            let message =
+                "the items of a step come from one source, and another edge has another one";
+            let path = format!("{path}/source");
+            self.errors.push(PlanError::new(PlanErrorKind::Reference, path, message));
+        }
+        Some(Template::Reference(Box::new(reference_to(first))))
+    }
+
     /// Returns the reference of an edge that the plan does not have.
     fn reference(&mut self, edge: &ViewEdge, path: &str) -> Option<Reference> {
         if !self.has_source(edge, path) {
             return None;
         }
-        let Some(each) = &edge.each else {
-            let slash = if edge.source_output.is_empty() { "" } else { "/" };
-            let text = format!("{}{slash}{}", edge.source, edge.source_output);
-            return Some(Reference::parse(&text));
-        };
+        let Some(each) = &edge.each else { return Some(reference_to(edge)) };
         let reference = Reference::parse(each);
         if !matches!(reference.source, Source::Item | Source::Index) {
             let message = "'each' is a reference to an item of 'each': 'item', 'item/…' or 'index'";
@@ -234,12 +252,17 @@ impl Import<'_> {
         fed: &[Fed],
         edit: &NodeEdit<'_>,
     ) -> Option<Template> {
-        let value = edit.value(name).unwrap_or_else(|message| {
+        let mut fed: Vec<&Fed> = fed.iter().filter(|own| own.parameter == name).collect();
+        // The items of an array are added in order, whatever the order of the edges.
+        fed.sort_by_cached_key(|own| {
+            let segment = |own: Cow<'_, str>| (own.parse::<u64>().ok(), own.into_owned());
+            segments(&own.place.path).map(segment).collect::<Vec<_>>()
+        });
+        let value = edit.value(name, !fed.is_empty()).unwrap_or_else(|message| {
             let path = format!("{}/tool_args/{}", edit.node.path, escape(name));
             self.errors.push(PlanError::new(PlanErrorKind::Argument, path, message));
             ValueEdit::Unchanged
         });
-        let fed: Vec<&Fed> = fed.iter().filter(|own| own.parameter == name).collect();
         let argument = ArgumentEdit {
             given,
             shown: edit.shown.value(name),
@@ -279,6 +302,8 @@ struct Fed {
 /// A node of the edited view, and what it is compared with.
 struct NodeEdit<'n> {
     node: &'n EditedNode<'n>,
+    /// Whether the plan does not have it
+    is_new: bool,
     /// The node in the view of the plan
     shown: ViewNode,
     /// The node with the tool that the plan has, if it is another one
@@ -314,8 +339,9 @@ impl NodeEdit<'_> {
         error.suggesting(name, names)
     }
 
-    /// Determines what became of the value of a parameter. The error says that it has two values.
-    fn value(&self, name: &str) -> Result<ValueEdit, String> {
+    /// Determines what became of the value of a parameter, which edges feed if `is_fed`. The error says that it has two
+    /// values.
+    fn value(&self, name: &str, is_fed: bool) -> Result<ValueEdit, String> {
         let shown = self.shown.value(name);
         let is_shown = |value: &Json| shown.is_some_and(|shown| shown.equals(value));
         let edit = |now: Option<&Json>, was_there: bool| match now {
@@ -333,6 +359,11 @@ impl NodeEdit<'_> {
         let was_there = self.shown.tool_args.contains_key(name);
         let in_args = argument.map_or(ValueEdit::Unchanged, |now| edit(now, was_there));
         let value = match (in_parameters, in_args) {
+            (ValueEdit::Set(blank), in_args @ ValueEdit::Set(_))
+                if is_fed && blank.as_str() == Some("") =>
+            {
+                in_args
+            }
             (ValueEdit::Set(one), ValueEdit::Set(other)) if !one.equals(&other) => {
                 return Err(format!(
                     "'{name}' has another value in 'input_parameters': change one of them, or make them equal"
@@ -342,18 +373,29 @@ impl NodeEdit<'_> {
             (ValueEdit::Removed, _) | (_, ValueEdit::Removed) => ValueEdit::Removed,
             (ValueEdit::Unchanged, ValueEdit::Unchanged) => ValueEdit::Unchanged,
         };
-        let Some(missing) = self.node.missing.as_ref().filter(|_| value == ValueEdit::Unchanged)
-        else {
-            return Ok(value);
+        let is_listed = self.node.missing.as_ref().map(|missing| missing.contains(&name));
+        let is_missing = match (is_listed, argument) {
+            _ if value != ValueEdit::Unchanged => return Ok(value),
+            (Some(true), _) => true,
+            // The arguments of a new node are those that its author gave.
+            (_, Some(argument)) if self.is_new => argument.is_none(),
+            (Some(false), _) => false,
+            (None, _) => return Ok(value),
         };
         // A zero that a person has confirmed is meant.
         let confirmed = listed.flatten().or(argument.flatten());
-        Ok(match (self.shown.is_missing(name), missing.contains(&name), confirmed) {
+        Ok(match (self.shown.is_missing(name), is_missing, confirmed) {
             (true, false, Some(zero)) => ValueEdit::Set(zero.clone()),
             (false, true, _) => ValueEdit::Removed,
             _ => ValueEdit::Unchanged,
         })
     }
+}
+
+/// Returns the reference to the source of an edge.
+fn reference_to(edge: &ViewEdge) -> Reference {
+    let slash = if edge.source_output.is_empty() { "" } else { "/" };
+    Reference::parse(&format!("{}{slash}{}", edge.source, edge.source_output))
 }
 
 /// Whether a tool has a parameter that is not hidden.

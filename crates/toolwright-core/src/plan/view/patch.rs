@@ -52,12 +52,13 @@ impl ArgumentEdit<'_> {
             };
         }
         // The value of an argument with references is not shown, so it is not meant.
-        let value = match value {
-            ValueEdit::Set(text) if !fed.is_empty() && text.as_str() == Some("") => None,
-            ValueEdit::Removed if !fed.is_empty() => None,
-            ValueEdit::Unchanged => None,
-            other => Some(other),
-        };
+        let is_blank = !fed.is_empty()
+            && match &value {
+                ValueEdit::Set(text) => text.as_str() == Some(""),
+                ValueEdit::Removed => true,
+                ValueEdit::Unchanged => false,
+            };
+        let value = Some(value).filter(|own| !is_blank && *own != ValueEdit::Unchanged);
         let earlier: Vec<String> = given
             .map(|given| given.references().into_iter().map(|(path, _)| path).collect())
             .unwrap_or_default();
@@ -67,8 +68,8 @@ impl ArgumentEdit<'_> {
             (Some(_), _) => return Ok(None),
             (None, Some(given)) if !is_whole => (given.clone(), true),
             (None, _) if fed.is_empty() => return Ok(None),
-            (None, Some(_)) => (Template::Literal(Json::Null), false),
-            (None, None) => (Template::Literal(shown.cloned().unwrap_or_default()), false),
+            (None, given) if is_blank || given.is_some() => (Template::Literal(Json::Null), false),
+            (None, _) => (Template::Literal(shown.cloned().unwrap_or_default()), false),
         };
         for (at, place) in fed.iter().enumerate() {
             if is_base && place.is_kept {

@@ -9,7 +9,7 @@ use toolwright_core::{Json, Tool};
 use super::{json, plan};
 use crate::seeds::{self, Dice};
 
-const OPTIMIZE: &str = r#"{"type":"object","required":["input_structure","model_path"],"properties":{
+pub(super) const OPTIMIZE: &str = r#"{"type":"object","required":["input_structure","model_path"],"properties":{
     "input_structure":{"type":"string","description":"Input structure file URL or path"},
     "model_path":{"type":"string","description":"Path to the DPA model file"},
     "head":{"type":"string","description":"Model head type","default":"Omat24"},
@@ -19,13 +19,13 @@ const OPTIMIZE: &str = r#"{"type":"object","required":["input_structure","model_
     "executor":{"type":"object","description":"Executor configuration"},
     "storage":{"type":"object","description":"Storage configuration"}}}"#;
 
-fn tool(name: &str, schema: &str, hidden: &str) -> PlanTool {
+pub(super) fn tool(name: &str, schema: &str, hidden: &str) -> PlanTool {
     let mut tool = Tool::function(name, json(schema));
     tool.description = Some(format!("The tool {name}"));
     PlanTool::new(tool, hidden_names(hidden))
 }
 
-fn view(plan: &Plan, tools: &PlanTools) -> Json {
+pub(super) fn view(plan: &Plan, tools: &PlanTools) -> Json {
     View::new(plan, tools).unwrap().to_json().into()
 }
 
@@ -40,7 +40,7 @@ fn parameters(view: &Json, node: usize) -> Vec<String> {
     list.as_array().unwrap().iter().map(parameter).collect()
 }
 
-fn at<'j>(view: &'j Json, pointer: &str) -> &'j Json {
+pub(super) fn at<'j>(view: &'j Json, pointer: &str) -> &'j Json {
     view.pointer(pointer).unwrap_or_else(|| panic!("{pointer} in {view}"))
 }
 
@@ -146,7 +146,7 @@ fn types_come_from_unions_and_references_and_absent_values_are_zeros() {
 }
 
 /// Tools with parameters of all kinds.
-fn tools() -> PlanTools {
+pub(super) fn tools() -> PlanTools {
     let uses = |writes| vec![ResourceUse { resource: Resource::Slot("table".to_owned()), writes }];
     let mut load = tool(
         "load",

@@ -1,17 +1,16 @@
-//! `toolwright plan export`, and `plan import` of an Arazzo document.
+//! `toolwright plan export`: a plan as an Arazzo document.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use toolwright::plan::arazzo;
 use toolwright_core::Json;
 
 use super::draw::write;
+use super::read;
 use super::tools::PlanToolOptions;
-use super::{print, read, refuse};
 use crate::cli::exit::Failure;
-use crate::cli::input;
 
 #[derive(Debug, Args)]
 pub(super) struct Export {
@@ -40,10 +39,4 @@ impl Export {
         }
         Ok(())
     }
-}
-
-/// Prints the plan of a workflow of an Arazzo document.
-pub(super) fn import(file: &Path, workflow: Option<&str>) -> Result<(), Failure> {
-    let plan = arazzo::import(&input::json(Some(file))?, workflow);
-    print(&plan.map_err(|errors| refuse(file, &errors, errors.len()))?.to_json().into())
 }
