@@ -31,7 +31,7 @@ pub use manifest::{
 pub use package::{MANIFESTS, MAX_BYTES, MAX_FILES, Package, PackageError};
 pub use search::{
     Dictionary, DictionaryError, FunctionHit, PrefabHit, SearchOptions, WordVectors,
-    WordVectorsError, read_word_vectors,
+    WordVectorsError, rank_tools, read_word_vectors,
 };
 pub use source::FunctionSource;
 pub use store::{

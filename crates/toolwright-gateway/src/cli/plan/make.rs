@@ -14,7 +14,7 @@ use crate::gateway;
 pub(super) struct Make {
     /// What the plan has to do
     task: String,
-    /// Ask this model: `upstream/model`, a name of the configuration, or an id such as `gpt-4o`
+    /// Ask this language model: `upstream/model`, a name of the configuration, or an id such as `gpt-4o`
     #[arg(long, value_name = "MODEL")]
     model: String,
     /// Let the model write at most this many plans, until one is valid
@@ -41,7 +41,7 @@ impl Make {
         let config = options.tools.config()?;
         let model = gateway::model(&config, &environment, &model)
             .map_err(|why| Failure::usage(why).with_hint("pass another --model"))?;
-        let tools = options.tools.load_all()?;
+        let tools = options.tools.load_for(&task)?;
         let made = tools::runtime()?.block_on(make_plan(&model, &task, &tools, max_attempts));
         let MadePlan { plan, .. } = made.map_err(|error| match &error {
             MakeError::Invalid { errors, .. } => {
@@ -50,6 +50,9 @@ impl Make {
                     "nothing was written; say more exactly what to do, or pass --max-attempts";
                 Failure::failed(error.to_string()).with_hint(hint)
             }
+            MakeError::Offline => Failure::failed(error.to_string()).with_hint(
+                "pass a --model; or let the rules make the calls: toolwright ask TASK --record plan.json",
+            ),
             _ => Failure::failed(error.to_string()),
         })?;
         if output.is_some() || !run {

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use clap::Args;
 use toolwright::Toolbox;
 use toolwright::call::Policy;
+use toolwright::catalog::{
+    Access, CatalogError, FILE, Runtime, SearchOptions, rank_tools, tool_name,
+};
 use toolwright::handle::MemoryHandles;
 use toolwright::ledger::MemoryLedger;
 use toolwright::plan::{PlanTool, PlanTools, plan_tools};
@@ -15,8 +18,14 @@ use toolwright_core::args::hidden_names;
 use crate::cli::exit::{self, Failure};
 use crate::cli::{input, tool, tools};
 use crate::config::{self, Config};
-use crate::prefabs::Prefabs;
+use crate::prefabs::{Prefabs, open_catalog};
 use crate::tools::{CatalogModels, Tools};
+
+/// Maximum number of tools of sources, and of functions of the catalog, that a model is offered for a plan.
+const MAX_OFFERED: usize = 50;
+
+/// Maximum number of functions of one prefab among them.
+const MAX_OF_PREFAB: usize = 5;
 
 /// Arguments that select the tools of a plan.
 #[derive(Debug, Args)]
@@ -61,17 +70,49 @@ impl PlanToolOptions {
         Ok(PlanTools::new(read.into_iter().map(|tool| PlanTool::new(tool, hidden.clone()))))
     }
 
-    /// Returns all tools: those of the file, or of the configuration without the functions of the catalog.
-    pub(super) fn load_all(&self) -> Result<PlanTools, Failure> {
+    /// Returns the tools that a model may use for a task: those of the file, or those of the configuration and the
+    /// functions of the catalog. Of many, the best are chosen by search.
+    pub(super) fn load_for(&self, task: &str) -> Result<PlanTools, Failure> {
         if self.tools.is_some() {
             return self.load(std::iter::empty());
         }
         let tools = tools::runtime()?.block_on(async {
             let toolbox = self.open().await?;
-            let names = toolbox.all_names();
-            Ok::<_, Failure>(plan_tools(&toolbox, names.iter().map(|name| &**name)).await)
+            warn_of_sources(&toolbox);
+            let mut names: BTreeSet<String> = toolbox.names().map(str::to_owned).collect();
+            let listed = toolbox.all_names().into_iter().filter(|name| !names.contains(&**name));
+            let listed = listed.filter_map(|name| toolbox.definition_of(&name));
+            let listed = rank_tools(listed.collect(), task, MAX_OFFERED);
+            names.extend(listed.iter().map(|tool| tool.name.clone()));
+            names.extend(self.functions_for(task)?);
+            Ok::<_, Failure>(plan_tools(&toolbox, names.iter().map(String::as_str)).await)
         })?;
         Ok(tools.with_hidden(&hidden_names(&self.hide)))
+    }
+
+    /// Returns the names of the functions of the catalog for a task, without those of the built-in tools.
+    fn functions_for(&self, task: &str) -> Result<Vec<String>, Failure> {
+        let config = self.config()?;
+        if !config.data.join(FILE).exists() {
+            return Ok(Vec::new());
+        }
+        let failed = |error: CatalogError| Failure::failed(error.to_string());
+        let (catalog, warnings) = open_catalog(&config.data, &config.catalog).map_err(failed)?;
+        warnings.iter().for_each(|warning| exit::warn(warning));
+        let mut options = SearchOptions::default().with_limit(MAX_OFFERED);
+        options.functions = MAX_OFFERED;
+        let everything = Access::everything();
+        let mut hits = catalog.search(&everything, "", &options).map_err(failed)?;
+        if hits.iter().map(|hit| hit.functions.len()).sum::<usize>() >= MAX_OFFERED {
+            options.functions = MAX_OF_PREFAB;
+            hits = catalog.recommend(&everything, task, &options).map_err(failed)?;
+        }
+        hits.retain(|hit| hit.prefab.manifest.runtime != Runtime::Builtin);
+        let names = hits.iter().flat_map(|hit| {
+            let id = hit.prefab.manifest.id.as_str();
+            hit.functions.iter().map(move |function| tool_name(id, &function.name))
+        });
+        Ok(names.take(MAX_OFFERED).collect())
     }
 
     /// Returns the configuration.
@@ -116,12 +157,17 @@ impl PlanToolOptions {
         let toolbox = self.open().await?;
         let found = plan_tools(&toolbox, names.iter().copied()).await;
         if names.iter().any(|name| found.get(name).is_none()) {
-            for report in toolbox.source_reports() {
-                for problem in &report.problems {
-                    exit::warn(&format!("the source `{}` {problem}", report.source));
-                }
-            }
+            warn_of_sources(&toolbox);
         }
         Ok(found)
+    }
+}
+
+/// Prints why sources do not have all of their tools.
+fn warn_of_sources(toolbox: &Toolbox) {
+    for report in toolbox.source_reports() {
+        for problem in &report.problems {
+            exit::warn(&format!("the source `{}` {problem}", report.source));
+        }
     }
 }

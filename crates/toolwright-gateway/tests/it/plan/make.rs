@@ -1,12 +1,15 @@
 //! `toolwright plan make`, and the confirmation of plans.
 
 use std::fs;
+use std::path::Path;
 
 use tempfile::TempDir;
+use toolwright_core::Json;
 
 use super::{folder, json, plan};
 use crate::exchange::tools::{call, whole};
 use crate::gateway::{Upstream, items_at, text_at};
+use crate::run::{fixture, toolwright_in};
 
 const VALID: &str = r#"{"plan":"1","steps":{"read":{"tool":"read_file","args":{"path":"a.txt"}}},"outputs":{"text":{"$from":"read"}}}"#;
 
@@ -76,4 +79,92 @@ fn a_plan_of_a_model_runs_only_after_a_confirmation() {
     // Only the run that was confirmed in advance.
     let runs = json(&plan(folder.path(), &["runs", "--json"], ""));
     assert_eq!(runs.as_array().unwrap().len(), 1, "{runs}");
+}
+
+/// Adds a prefab whose functions return a text.
+fn add_prefab(folder: &Path, id: &str, functions: &[(String, &str)]) {
+    let functions = functions.iter().map(|(name, description)| {
+        format!(
+            r#"{{"name":"{name}","description":"{description}","effect":"read-only","parameters":[]}}"#
+        )
+    });
+    let manifest = format!(
+        r#"{{"id":"{id}","version":"1.0.0","name":"{id}","description":"Functions for tests.","functions":[{}],
+            "runtime":{{"process":{{"command":["sh","-c","echo '\"hello\"'"]}}}}}}"#,
+        functions.collect::<Vec<_>>().join(",")
+    );
+    fs::write(folder.join("prefab.json"), manifest).unwrap();
+    let added = toolwright_in(folder, &["catalog", "add", "prefab.json"], b"");
+    assert_eq!(added.code, 0, "{}", added.stderr);
+}
+
+/// The names of the tools that a model was offered.
+fn offered(request: &Json) -> Vec<String> {
+    let instructions = text_at(request, "/messages/0/content");
+    let definitions = Json::parse(instructions.rsplit_once("\n\n").unwrap().1).unwrap();
+    let definitions = definitions.as_array().unwrap().iter();
+    definitions.map(|tool| tool.get("name").and_then(Json::as_str).unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_model_is_offered_functions_of_the_catalog_and_of_mcp_servers() {
+    let made = r#"{"plan":"1","steps":{"greet":{"tool":"greeting-prefab/greet"},
+        "echo":{"tool":"rows_echo","args":{"value":{"$from":"greet"}}}},"outputs":{"all":{"$from":"echo"}}}"#;
+    let reply = || whole("", &[call(0, "c1", "write_plan", made)]);
+    let upstream = Upstream::start([reply(), reply()]);
+    let folder = configured(&upstream);
+    let config = folder.path().join("toolwright.toml");
+    let server = |kind: &str| {
+        let script = fixture("mcp/servers/stdio.py");
+        format!("[mcp.{kind}]\ncommand = [\"python3\", \"{script}\", \"{kind}\"]\n")
+    };
+    let with = |servers: &str| {
+        let text = fs::read_to_string(&config).unwrap() + servers;
+        fs::write(&config, text).unwrap();
+    };
+    with(&server("rows"));
+    add_prefab(folder.path(), "greeting-prefab", &[("greet".to_owned(), "Greets a person.")]);
+    let task = [
+        "make",
+        "greet a person, echo it and reverse the text",
+        "--model",
+        "up/m",
+        "--run",
+        "--yes",
+    ];
+    let ran = json(&plan(folder.path(), &task, ""));
+    assert_eq!(ran.compact(), r#"{"all":{"value":"hello"}}"#);
+
+    // Of many functions and tools, the best are offered.
+    let many: Vec<(String, &str)> = (0..100).map(|at| (format!("f{at}"), "Counts.")).collect();
+    for prefab in ["a-prefab", "z-prefab"] {
+        add_prefab(folder.path(), prefab, &many);
+    }
+    with(&server("many"));
+    json(&plan(folder.path(), &task, ""));
+    let requests: Vec<_> = upstream.received().iter().map(|own| offered(&own.json())).collect();
+    for offered in &requests {
+        for name in ["read_file", "greeting-prefab/greet", "rows_echo"] {
+            assert_eq!(offered.iter().filter(|own| *own == name).count(), 1, "{name}: {offered:?}");
+        }
+        // Built-in tools are offered once, not as functions as well.
+        assert!(!offered.iter().any(|name| name.starts_with("builtin-")), "{offered:?}");
+    }
+    let count = |start: &str| requests[1].iter().filter(|name| name.starts_with(start)).count();
+    assert_eq!(count("many_") + count("rows_"), 50, "{:?}", requests[1]);
+    assert!(requests[1].contains(&"many_reverse_text".to_owned()), "{:?}", requests[1]);
+    assert!(count("a-prefab/") + count("z-prefab/") < 50, "{:?}", requests[1]);
+}
+
+#[test]
+fn the_offline_rules_say_that_they_cannot_write_a_plan() {
+    let folder = folder(&[]);
+    let made = plan(folder.path(), &["make", "read a.txt", "--model", "offline/rules"], "");
+    assert_eq!((made.code, made.text().as_str()), (1, ""));
+    let message = "error: offline/rules is not a language model, and cannot write a plan\n";
+    assert!(made.stderr.starts_with(message), "{}", made.stderr);
+    assert!(made.stderr.contains("toolwright ask TASK --record plan.json"), "{}", made.stderr);
+    let no_key = plan(folder.path(), &["make", "read a.txt", "--model", "gpt-4o"], "");
+    assert_eq!(no_key.code, 2);
+    assert!(no_key.stderr.contains("set OPENAI_API_KEY"), "{}", no_key.stderr);
 }
