@@ -65,7 +65,4 @@ pub use record::{
 pub use state::{StepError, StepResult, StepState, StepStatus};
 pub use template::{Reference, ReferenceForm, Source, Template};
 pub use tools::{PlanTool, PlanTools, Resource, ResourceUse};
-pub use view::{
-    ImportedWorkflow, View, ViewEdge, ViewNode, ViewParameter, ViewType, import_view,
-    import_workflow,
-};
+pub use view::{View, ViewEdge, ViewNode, ViewParameter, ViewType, import_view, import_workflow};

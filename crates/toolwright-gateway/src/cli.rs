@@ -56,8 +56,7 @@ enum Command {
     /// Translate tools, a request, a response or a stream from one dialect to another
     Translate(translate::Translate),
     /// Offer tools to plans on a Temporal server
-    #[cfg(feature = "temporal")]
-    Worker(plan::worker::Worker),
+    Worker(plan::Worker),
 }
 
 /// Runs the command of the arguments.
@@ -74,7 +73,6 @@ pub fn run() -> ExitCode {
         Command::Plan(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Translate(command) => command.run(),
-        #[cfg(feature = "temporal")]
         Command::Worker(command) => command.run(),
     };
     match outcome {

@@ -45,7 +45,7 @@ pub use file::Env;
 pub use limits::Limits;
 pub use mcp::{MAX_MCP_NAME, McpLogin, McpPlace, McpServer, McpSlot, McpValue, PinMode};
 pub(crate) use name::{quoted, text};
-pub use plans::{Plans, Resume};
+pub use plans::{Plans, Resume, Temporal};
 pub use record::{Ledger, Log, LogFormat, Losses, OnFailure};
 pub use refer::{CATALOG, MCP};
 pub use responses::Responses;
@@ -95,6 +95,8 @@ pub struct Config {
     pub responses: Responses,
     /// Settings of runs of plans
     pub plans: Plans,
+    /// The Temporal server that runs plans as well
+    pub temporal: Option<Temporal>,
     /// Settings of the catalog and its prefabs
     pub catalog: Arc<Catalog>,
     /// The prefab gateway where functions are described and called, if not here
@@ -125,6 +127,7 @@ impl Default for Config {
             losses: Losses::default(),
             responses: Responses::default(),
             plans: Plans::default(),
+            temporal: None,
             catalog: Arc::default(),
             prefab_gateway: None,
             mcp: BTreeMap::new(),
@@ -169,6 +172,7 @@ impl Config {
         let names = Names::new(&upstreams, tool_names, &mcp);
         let tool_sets = tool_sets::read(root.table("tool_sets")?, &names, &mcp)?;
         let names = names.with_sets(&tool_sets);
+        let (plans, temporal) = plans::read(root.table("plans")?)?;
         let config = Config {
             file: None,
             listen: root.take_or("listen", usual.listen, address)?,
@@ -183,7 +187,8 @@ impl Config {
             ledger: record::ledger(root.table("ledger")?)?,
             losses: record::losses(root.table("losses")?)?,
             responses: responses::read(root.table("responses")?)?,
-            plans: plans::read(root.table("plans")?)?,
+            plans,
+            temporal,
             catalog: Arc::new(catalog),
             prefab_gateway: catalog::prefab_gateway(root.table("prefab_gateway")?)?,
             mcp,

@@ -7,6 +7,7 @@
 //! | job | file |
 //! |---|---|
 //! | the engine, what workflows reply to it, and what it tells those who watch a run | `engine`, `reply`, `watch` |
+//! | the runs of a server | `list` |
 //! | the worker: descriptions of its tools, calls, and what happens within them | `worker`, `log` |
 //! | the workflow of a plan | `workflow` |
 //! | a run and a call as documents, and documents as payloads | `state`, `call`, `payload` |
@@ -17,6 +18,7 @@ mod call;
 mod client;
 mod engine;
 mod gateway;
+mod list;
 mod log;
 mod payload;
 mod reply;

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 pub use import::import_view;
 pub use parameter_type::ViewType;
-pub use workflow::{ImportedWorkflow, import_workflow};
+pub use workflow::import_workflow;
 
 use super::document::{Plan, Step};
 use super::error::PlanError;

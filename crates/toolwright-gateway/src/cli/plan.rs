@@ -12,7 +12,7 @@ pub(super) mod record;
 mod run;
 mod tools;
 #[cfg(feature = "temporal")]
-pub(super) mod worker;
+mod worker;
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,11 @@ use toolwright::plan::{
 };
 use toolwright_core::Json;
 
+#[cfg(not(feature = "temporal"))]
+pub(super) use self::engine::Worker;
 use self::tools::PlanToolOptions;
+#[cfg(feature = "temporal")]
+pub(super) use self::worker::Worker;
 use super::exit::{self, Failure};
 use super::input;
 use crate::terminal;
@@ -217,22 +221,18 @@ impl Import {
         let names = nodes.iter().filter_map(|node| node.get("tool_name")?.as_str());
         let names = names.chain(base.iter().flat_map(Document::tool_names));
         let tools = self.tools.load(names)?;
-        let plan = if let Some(base) = &base {
-            import_view(&document, base, &tools).map_err(refused)?
-        } else {
-            let imported = import_workflow(&document, &tools).map_err(refused)?;
-            if imported.is_reordered {
-                let ids: Vec<&str> = imported.plan.steps.iter().map(|step| &*step.id).collect();
-                let order = ids.join(", ");
-                exit::warn(&format!(
-                    "the nodes are not in the order of their edges; sorted: {order}"
-                ));
-            }
-            imported.plan
+        let (plan, is_reordered) = match &base {
+            Some(base) => (import_view(&document, base, &tools).map_err(refused)?, false),
+            None => import_workflow(&document, &tools).map_err(refused)?,
         };
         let errors = check(&plan, &tools, MAX_STEPS).errors;
         if !errors.is_empty() {
             return Err(refused(errors));
+        }
+        if is_reordered {
+            let order: Vec<&str> = plan.steps.iter().map(|step| &*step.id).collect();
+            let order = order.join(", ");
+            exit::warn(&format!("the nodes are not in the order of their edges; sorted: {order}"));
         }
         print(&plan.to_json().into())
     }

@@ -1,4 +1,5 @@
-//! `[plans]`: how many runs of plans are kept and for how long, and what happens to them after a restart.
+//! `[plans]`: how many runs of plans are kept and for how long, what happens to them after a restart, and the Temporal
+//! server that runs plans as well.
 
 use std::time::Duration;
 
@@ -39,9 +40,35 @@ impl Default for Plans {
     }
 }
 
+/// A Temporal server that runs plans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Temporal {
+    /// Its address: `HOST:PORT`, with `https://` in front for TLS
+    pub address: String,
+    /// The namespace
+    pub namespace: String,
+}
+
+impl Default for Temporal {
+    fn default() -> Temporal {
+        Temporal { address: "127.0.0.1:7233".to_owned(), namespace: "default".to_owned() }
+    }
+}
+
+impl Temporal {
+    fn read(mut table: Table<'_>) -> Result<Temporal, ConfigError> {
+        let (usual, text) = (Temporal::default(), |value: &Value<'_>| Ok(value.text()?.to_owned()));
+        let address = table.take_or("address", usual.address, text)?;
+        let namespace = table.take_or("namespace", usual.namespace, text)?;
+        table.finish()?;
+        Ok(Temporal { address, namespace })
+    }
+}
+
 /// Reads `[plans]`.
-pub(super) fn read(mut table: Table<'_>) -> Result<Plans, ConfigError> {
+pub(super) fn read(mut table: Table<'_>) -> Result<(Plans, Option<Temporal>), ConfigError> {
     let Plans { max_age, max_runs, max_bytes, resume } = Plans::default();
+    let server = table.take("temporal").map(|value| Temporal::read(value.table()?)).transpose()?;
     let plans = Plans {
         max_age: table.take_or("max_age", max_age, Value::deadline)?,
         max_runs: table.take_or("max_runs", max_runs, |value| value.count(1))?,
@@ -53,5 +80,5 @@ pub(super) fn read(mut table: Table<'_>) -> Result<Plans, ConfigError> {
         })?,
     };
     table.finish()?;
-    Ok(plans)
+    Ok((plans, server))
 }

@@ -40,9 +40,6 @@ pub struct MadePlan {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MakeError {
-    /// The offline rules are no language model
-    #[error("offline/rules is not a language model, and cannot write a plan")]
-    Offline,
     /// The model did not answer
     #[error("the model did not answer: {}", .0.message)]
     Model(Box<Fault>),
@@ -58,17 +55,13 @@ pub enum MakeError {
     },
 }
 
-/// Lets a model write a plan for a task with the given tools, at most `attempts` times. The offline rules cannot.
+/// Lets a model write a plan for a task with the given tools, at most `attempts` times.
 pub async fn make_plan(
     model: &Model,
     task: &str,
     tools: &PlanTools,
     attempts: u32,
 ) -> Result<MadePlan, MakeError> {
-    #[cfg(feature = "offline")]
-    if model.name() == crate::offline::OFFLINE {
-        return Err(MakeError::Offline);
-    }
     let definitions: Vec<Json> = tools.iter().map(PlanTool::definition).map(Json::Object).collect();
     let instructions = format!("{INSTRUCTIONS}\n\n{}", Json::Array(definitions).compact());
     let tool = Tool::function(WRITE_PLAN, Plan::schema())

@@ -96,7 +96,7 @@ impl TemporalEngine {
         self
     }
 
-    async fn client(&self) -> Result<&Client, PlanRunError> {
+    pub(super) async fn client(&self) -> Result<&Client, PlanRunError> {
         Ok(self.client.get_or_try_init(|| connect(&self.address)).await?)
     }
 

@@ -102,9 +102,6 @@ impl Import<'_> {
             step.args.retain(|(name, _)| has_parameter(tool, parameters, name));
             step.digest = None;
         }
-        if base.is_none() {
-            step.each = self.each(node.id);
-        }
         let edit = NodeEdit {
             node,
             is_new: base.is_none(),
@@ -201,29 +198,16 @@ impl Import<'_> {
         found
     }
 
-    /// Returns the `each` of a new node: where its edges from items begin.
-    fn each(&mut self, id: &str) -> Option<Template> {
-        let edges = self.edges.unwrap_or_default().iter();
-        let mut of_items = edges.filter(|(_, edge)| edge.target == id && edge.each.is_some());
-        let (_, first) = of_items.next()?;
-        let has_other = |edge: &ViewEdge| {
-            (&edge.source, &edge.source_output) != (&first.source, &first.source_output)
-        };
-        for (path, _) in of_items.filter(|(_, edge)| has_other(edge)) {
-            let message =
-                "the items of a step come from one source, and another edge has another one";
-            let path = format!("{path}/source");
-            self.errors.push(PlanError::new(PlanErrorKind::Reference, path, message));
-        }
-        Some(Template::Reference(Box::new(reference_to(first))))
-    }
-
     /// Returns the reference of an edge that the plan does not have.
     fn reference(&mut self, edge: &ViewEdge, path: &str) -> Option<Reference> {
         if !self.has_source(edge, path) {
             return None;
         }
-        let Some(each) = &edge.each else { return Some(reference_to(edge)) };
+        let Some(each) = &edge.each else {
+            let slash = if edge.source_output.is_empty() { "" } else { "/" };
+            let text = format!("{}{slash}{}", edge.source, edge.source_output);
+            return Some(Reference::parse(&text));
+        };
         let reference = Reference::parse(each);
         if !matches!(reference.source, Source::Item | Source::Index) {
             let message = "'each' is a reference to an item of 'each': 'item', 'item/…' or 'index'";
@@ -390,12 +374,6 @@ impl NodeEdit<'_> {
             _ => ValueEdit::Unchanged,
         })
     }
-}
-
-/// Returns the reference to the source of an edge.
-fn reference_to(edge: &ViewEdge) -> Reference {
-    let slash = if edge.source_output.is_empty() { "" } else { "/" };
-    Reference::parse(&format!("{}{slash}{}", edge.source, edge.source_output))
 }
 
 /// Whether a tool has a parameter that is not hidden.

@@ -12,18 +12,8 @@ use crate::plan::document::{Plan, Step};
 use crate::plan::error::{PlanError, PlanErrorKind};
 use crate::plan::graph::Graph;
 use crate::plan::record::{final_outputs, step_id};
-use crate::plan::template::{Reference, Source};
+use crate::plan::template::Source;
 use crate::plan::tools::PlanTools;
-
-/// A plan that was made of a workflow.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ImportedWorkflow {
-    /// The plan
-    pub plan: Plan,
-    /// Whether the steps are in another order than the nodes
-    pub is_reordered: bool,
-}
 
 /// Makes a plan of a workflow `{nodes, edges}`, in the form of a [`View`](super::View).
 ///
@@ -36,11 +26,9 @@ pub struct ImportedWorkflow {
 ///   it.
 /// - The inputs of the plan are those that edges take, and its outputs are those that no edge takes.
 ///
-/// The result is not checked. The error has everything that is wrong with the workflow, with JSON Pointers into it.
-pub fn import_workflow(
-    document: &Json,
-    tools: &PlanTools,
-) -> Result<ImportedWorkflow, Vec<PlanError>> {
+/// Returns the plan, which is not checked, and whether its steps are in another order than the nodes. The error has
+/// everything that is wrong with the workflow, with JSON Pointers into it.
+pub fn import_workflow(document: &Json, tools: &PlanTools) -> Result<(Plan, bool), Vec<PlanError>> {
     let (document, indices) = with_ids(document)?;
     let mut plan = import_view(&document, &Plan::default(), tools)?;
     // More steps than a plan may have are not sorted: the time grows with the square of their number.
@@ -49,11 +37,11 @@ pub fn import_workflow(
     plan.steps = order.iter().map(|&at| plan.steps[at].clone()).collect();
     plan.inputs = inputs(&plan);
     plan.outputs = final_outputs(&plan, &Graph::new(&plan, tools));
-    Ok(ImportedWorkflow { plan, is_reordered: !order.is_sorted() })
+    Ok((plan, !order.is_sorted()))
 }
 
 /// Returns the workflow with ids in the places of absent ids and of indices, and the index of each node.
-fn with_ids(document: &Json) -> Result<(Json, Vec<u64>), Vec<PlanError>> {
+fn with_ids(document: &Json) -> Result<(Json, Vec<usize>), Vec<PlanError>> {
     let mut document = document.clone();
     let (mut by_index, mut indices) = (HashMap::new(), Vec::new());
     let mut errors = Vec::new();
@@ -65,8 +53,8 @@ fn with_ids(document: &Json) -> Result<(Json, Vec<u64>), Vec<PlanError>> {
             Some(id) => name(id),
             None => node.get("tool_name").and_then(|tool| step_id(tool.as_str()?, &mut ids)),
         };
-        let given = node.get("step_index").and_then(index);
-        let index = given.unwrap_or(u64::try_from(*at).unwrap_or(u64::MAX));
+        let given = node.get("step_index").and_then(name);
+        let index: usize = given.and_then(|index| index.parse().ok()).unwrap_or(*at);
         indices.push(index);
         let Some(id) = id else { continue };
         node.insert("id", id.as_str());
@@ -79,14 +67,9 @@ fn with_ids(document: &Json) -> Result<(Json, Vec<u64>), Vec<PlanError>> {
     let resolve = |place: &mut Json| {
         let Some(text) = name(place) else { return };
         let is_id = ids.contains(&text) || Source::is_reserved(&text);
-        let node = index(place).filter(|_| !is_id).and_then(|index| by_index.get(&index));
-        *place = node.unwrap_or(&text).as_str().into();
+        let index = text.parse().ok().filter(|_| !is_id);
+        *place = index.and_then(|index| by_index.get(&index)).unwrap_or(&text).as_str().into();
     };
-    for (_, node) in objects(&mut document, "nodes") {
-        if let Some(Json::Array(after)) = node.get_mut("after") {
-            after.iter_mut().for_each(resolve);
-        }
-    }
     for (_, edge) in objects(&mut document, "edges") {
         for end in ["source", "target"] {
             edge.get_mut(end).map(resolve);
@@ -108,7 +91,7 @@ fn objects<'d>(document: &'d mut Json, list: &str) -> Vec<(usize, &'d mut Object
     items.iter_mut().enumerate().filter_map(object).collect()
 }
 
-/// Returns an id, or an index, as a text.
+/// Returns an id or an index as a text.
 fn name(value: &Json) -> Option<String> {
     match value {
         Json::Number(_) => Some(value.compact()),
@@ -116,13 +99,8 @@ fn name(value: &Json) -> Option<String> {
     }
 }
 
-/// Returns an index, which may be written as a text.
-fn index(value: &Json) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_str()?.parse().ok())
-}
-
 /// Returns the positions of the steps in an order in which each follows the steps that it waits for, otherwise by index.
-fn sorted(plan: &Plan, indices: &[u64]) -> Vec<usize> {
+fn sorted(plan: &Plan, indices: &[usize]) -> Vec<usize> {
     let needed = |step: &Step| -> Vec<String> {
         let references = step.references().into_iter();
         let sources = references.map(|(_, reference)| reference.source.as_str().to_owned());
@@ -144,16 +122,16 @@ fn sorted(plan: &Plan, indices: &[u64]) -> Vec<usize> {
 
 /// Returns the schema of the inputs that steps take, if there are some.
 fn inputs(plan: &Plan) -> Option<Json> {
-    let references = plan.steps.iter().flat_map(|step| step.references());
-    let is_input = |(_, reference): &(String, &Reference)| reference.source == Source::Inputs;
-    let mut taken = references.filter(is_input).peekable();
-    taken.peek()?;
-    let name = |(_, reference): (String, &Reference)| {
-        segments(&reference.pointer).next().map(Cow::into_owned)
-    };
-    let names: BTreeSet<String> = taken.filter_map(name).collect();
+    let references = plan.steps.iter().flat_map(Step::references);
+    let references = references.filter(|(_, reference)| reference.source == Source::Inputs);
+    let pointers: Vec<&str> = references.map(|(_, reference)| &*reference.pointer).collect();
+    let names = pointers.iter().filter_map(|pointer| segments(pointer).next());
+    let names: BTreeSet<String> = names.map(Cow::into_owned).collect();
     let properties = names.iter().map(|name| (key(name), Object::new().into()));
-    let properties: Object = properties.collect();
-    let required: Vec<String> = names.into_iter().collect();
-    Some(object! {"type": "object", "properties": properties, "required": required}.into())
+    let schema = object! {
+        "type": "object",
+        "properties": properties.collect::<Object>(),
+        "required": names.iter().map(String::as_str).collect::<Vec<&str>>(),
+    };
+    (!pointers.is_empty()).then(|| schema.into())
 }

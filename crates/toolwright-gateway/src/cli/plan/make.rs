@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use toolwright::offline::OFFLINE;
 use toolwright::plan::{MAX_ATTEMPTS, MadePlan, MakeError, make_plan};
 
 use super::run::RunOptions;
@@ -41,6 +42,11 @@ impl Make {
         let config = options.tools.config()?;
         let model = gateway::model(&config, &environment, &model)
             .map_err(|why| Failure::usage(why).with_hint("pass another --model"))?;
+        if model.name() == OFFLINE {
+            let message = "offline/rules is not a language model, and cannot write a plan";
+            let hint = "pass another --model, or let the rules make the calls: toolwright ask TASK --record plan.json";
+            return Err(Failure::failed(message).with_hint(hint));
+        }
         let tools = options.tools.load_for(&task)?;
         let made = tools::runtime()?.block_on(make_plan(&model, &task, &tools, max_attempts));
         let MadePlan { plan, .. } = made.map_err(|error| match &error {
@@ -50,9 +56,6 @@ impl Make {
                     "nothing was written; say more exactly what to do, or pass --max-attempts";
                 Failure::failed(error.to_string()).with_hint(hint)
             }
-            MakeError::Offline => Failure::failed(error.to_string()).with_hint(
-                "pass a --model; or let the rules make the calls: toolwright ask TASK --record plan.json",
-            ),
             _ => Failure::failed(error.to_string()),
         })?;
         if output.is_some() || !run {

@@ -10,7 +10,7 @@ use toolwright::plan::journal::{
     PlanJournal, PlanJournalError, Question, RunFilter, SqlitePlanJournal,
 };
 use toolwright::plan::{
-    Engine, LocalEngine, NewRun, Plan, PlanRunError, RunReport, RunStatus, StepAnswer,
+    Engine, LocalEngine, NewRun, Plan, PlanRunError, RunRecord, RunReport, RunStatus, StepAnswer,
     StepQuestion, Template,
 };
 use toolwright::{Caller, Json, Toolbox};
@@ -18,7 +18,7 @@ use toolwright_core::json::{Object, Path as JsonPath};
 use toolwright_core::{date, object};
 
 use super::confirm::confirm;
-use super::engine::EngineOptions;
+use super::engine::{EngineOptions, TemporalOptions};
 use super::progress;
 use super::tools::PlanToolOptions;
 use crate::cli::exit::{self, Failure};
@@ -75,6 +75,8 @@ pub(super) struct Runs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    temporal: TemporalOptions,
     #[command(flatten)]
     tools: PlanToolOptions,
 }
@@ -161,16 +163,18 @@ impl Run {
 impl Resume {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Resume { run, changed_tools, options } = self;
-        options.drive(changed_tools, async |_| Ok(run.as_str().into()))
+        options.drive(Some(&run), changed_tools, async |_| Ok(run.as_str().into()))
     }
 }
 
 impl Fork {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Fork { run, step, args, options } = self;
-        options.engine.require_local("fork")?;
         let arguments = args.as_deref().map(document).transpose()?.map(templates).transpose()?;
         tools::runtime()?.block_on(async {
+            if options.engine.remote(Some(&run), None, &options.tools).await?.is_some() {
+                return Err(Failure::usage("only runs of the local engine can be forked"));
+            }
             let engine = options.local(false).await?;
             let forked = engine.fork(&run, &step, arguments, Caller::default()).await;
             options.watch(&engine, &forked.map_err(|error| failed(&error))?).await
@@ -187,7 +191,7 @@ impl AnswerQuestion {
             _ => return Err(Failure::usage("pass --approve, --reject REASON or --output JSON")),
         };
         let (run, step, item) = (self.run, self.step, self.item);
-        self.options.drive(false, async |engine| {
+        self.options.drive(Some(&run), false, async |engine| {
             let answered = engine.answer(&run, &step, item, answer).await;
             answered.map_err(|error| failed(&error))?;
             Ok(run.as_str().into())
@@ -208,25 +212,31 @@ impl RunOptions {
         if confirms && !self.yes {
             confirm(name, &plan, &self.tools.load(plan.tool_names())?)?;
         }
-        self.drive(false, async |engine| match engine.start(NewRun::new(plan, inputs)).await {
-            Err(PlanRunError::Invalid(errors)) => Err(super::refuse(name, &errors, errors.len())),
-            started => started.map_err(|error| failed(&error)),
+        self.drive(None, false, async |engine| {
+            match engine.start(NewRun::new(plan, inputs)).await {
+                Err(PlanRunError::Invalid(errors)) => {
+                    Err(super::refuse(name, &errors, errors.len()))
+                }
+                started => started.map_err(|error| failed(&error)),
+            }
         })
     }
 
-    /// Starts a run and makes its calls.
+    /// Makes the calls of a run, which `start` starts if there is none.
     fn drive(
         self,
+        run: Option<&str>,
         changed_tools: bool,
         start: impl AsyncFnOnce(&dyn Engine) -> Result<Arc<str>, Failure>,
     ) -> Result<(), Failure> {
         tools::runtime()?.block_on(async {
-            let engine: Box<dyn Engine> = match self.engine.remote(self.parallel)? {
+            let remote = self.engine.remote(run, self.parallel, &self.tools).await?;
+            let engine: Box<dyn Engine> = match remote {
                 Some(engine) => engine,
                 None => Box::new(self.local(changed_tools).await?),
             };
-            let run = start(&*engine).await?;
-            self.watch(&*engine, &run).await
+            let started = start(&*engine).await?;
+            self.watch(&*engine, &started).await
         })
     }
 
@@ -239,8 +249,11 @@ impl RunOptions {
     }
 
     /// Makes the calls of a run. Questions are asked on the terminal, if there is one.
+    #[allow(clippy::print_stderr)]
     async fn watch(&self, engine: &dyn Engine, run: &str) -> Result<(), Failure> {
         let plan = engine.report(run).await.map_err(|error| failed(&error))?.run.plan;
+        // Whoever interrupts the command knows what to resume.
+        eprintln!("run {run}");
         loop {
             let observer = progress::observer(&plan);
             let driven = engine.drive(run, Some(observer)).await;
@@ -290,14 +303,23 @@ impl Runs {
         };
         let filter = RunFilter { status, limit: Some(self.limit), ..RunFilter::default() };
         let runs = tools::runtime()?.block_on(async {
-            journal(&self.tools)?
-                .list(&filter)
-                .await
-                .map_err(|error| Failure::failed(error.to_string()))
+            let local = journal(&self.tools)?.list(&filter).await;
+            let local = local.map_err(|error| Failure::failed(error.to_string()))?;
+            let remote = self.temporal.runs(&self.tools, &filter).await.unwrap_or_else(|failure| {
+                failure.warn("its runs are not listed");
+                Vec::new()
+            });
+            let local = local.into_iter().map(|run| ("local", run));
+            let mut runs: Vec<(&str, RunRecord)> =
+                local.chain(remote.into_iter().map(|run| ("temporal", run))).collect();
+            runs.sort_by_key(|(_, run)| std::cmp::Reverse(run.created_ms));
+            runs.truncate(self.limit);
+            Ok::<_, Failure>(runs)
         })?;
         if self.json {
-            let runs = runs.iter().map(|run| {
-                let mut out = object! {"run": &*run.id, "status": run.status.as_str()};
+            let runs = runs.iter().map(|(engine, run)| {
+                let mut out = object! {"run": &*run.id, "engine": *engine};
+                out.insert("status", run.status.as_str());
                 out.insert_some("name", run.plan.name.as_deref());
                 out.insert("created_ms", run.created_ms);
                 out.insert_some("ended_ms", run.ended_ms);
@@ -305,15 +327,14 @@ impl Runs {
             });
             return super::print(&Json::from(runs.collect::<Vec<Object>>()));
         }
-        let rows: Vec<[String; 4]> = runs
-            .iter()
-            .map(|run| {
-                let name = run.plan.name.clone().unwrap_or_default();
-                [run.id.to_string(), run.status.as_str().to_owned(), time(run.created_ms), name]
-            })
-            .collect();
+        let rows = runs.iter().map(|(engine, run)| {
+            let (status, name) =
+                (run.status.as_str(), run.plan.name.as_deref().unwrap_or_default());
+            [&*run.id, engine, status, &time(run.created_ms), name].map(str::to_owned)
+        });
+        let rows: Vec<[String; 5]> = rows.collect();
         let mut stdout = io::stdout().lock();
-        terminal::table(&mut stdout, ["RUN", "STATUS", "STARTED", "NAME"], &rows)
+        terminal::table(&mut stdout, ["RUN", "ENGINE", "STATUS", "STARTED", "NAME"], &rows)
             .map_err(exit::io("stdout"))
     }
 }
@@ -321,7 +342,7 @@ impl Runs {
 impl Show {
     pub(super) fn run(self) -> Result<(), Failure> {
         let report = tools::runtime()?.block_on(async {
-            let engine = any_engine(&self.engine, &self.tools).await?;
+            let engine = any_engine(&self.run, &self.engine, &self.tools).await?;
             engine.report(&self.run).await.map_err(|error| failed(&error))
         })?;
         if self.json {
@@ -362,7 +383,7 @@ fn row(step: &toolwright::plan::StepReport) -> [String; 5] {
 impl Cancel {
     pub(super) fn run(self) -> Result<(), Failure> {
         tools::runtime()?.block_on(async {
-            let engine = any_engine(&self.engine, &self.tools).await?;
+            let engine = any_engine(&self.run, &self.engine, &self.tools).await?;
             engine.cancel(&self.run).await.map_err(|error| failed(&error))
         })
     }
@@ -448,7 +469,7 @@ fn templates(arguments: Json) -> Result<Vec<(String, Template)>, Failure> {
 }
 
 /// Opens the journal of the data folder.
-fn journal(tools: &PlanToolOptions) -> Result<Arc<SqlitePlanJournal>, Failure> {
+pub(super) fn journal(tools: &PlanToolOptions) -> Result<Arc<SqlitePlanJournal>, Failure> {
     let data = tools.config()?.data;
     toolwright::private_file::create_folder(&data)
         .map_err(exit::io(&data.display().to_string()))?;
@@ -458,10 +479,11 @@ fn journal(tools: &PlanToolOptions) -> Result<Arc<SqlitePlanJournal>, Failure> {
 
 /// Returns the engine of a command that makes no calls.
 async fn any_engine(
+    run: &str,
     options: &EngineOptions,
     tools: &PlanToolOptions,
 ) -> Result<Box<dyn Engine>, Failure> {
-    Ok(match options.remote(None)? {
+    Ok(match options.remote(Some(run), None, tools).await? {
         Some(engine) => engine,
         None => Box::new(engine(tools, false).await?),
     })

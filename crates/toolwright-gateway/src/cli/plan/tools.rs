@@ -24,9 +24,6 @@ use crate::tools::{CatalogModels, Tools};
 /// Maximum number of tools of sources, and of functions of the catalog, that a model is offered for a plan.
 const MAX_OFFERED: usize = 50;
 
-/// Maximum number of functions of one prefab among them.
-const MAX_OF_PREFAB: usize = 5;
-
 /// Arguments that select the tools of a plan.
 #[derive(Debug, Args)]
 pub(super) struct PlanToolOptions {
@@ -98,14 +95,16 @@ impl PlanToolOptions {
         }
         let failed = |error: CatalogError| Failure::failed(error.to_string());
         let (catalog, warnings) = open_catalog(&config.data, &config.catalog).map_err(failed)?;
-        warnings.iter().for_each(|warning| exit::warn(warning));
-        let mut options = SearchOptions::default().with_limit(MAX_OFFERED);
-        options.functions = MAX_OFFERED;
+        for warning in warnings {
+            exit::warn(&warning);
+        }
         let everything = Access::everything();
-        let mut hits = catalog.search(&everything, "", &options).map_err(failed)?;
+        let best = SearchOptions::default().with_limit(MAX_OFFERED);
+        let mut all = best.clone();
+        all.functions = MAX_OFFERED;
+        let mut hits = catalog.search(&everything, "", &all).map_err(failed)?;
         if hits.iter().map(|hit| hit.functions.len()).sum::<usize>() >= MAX_OFFERED {
-            options.functions = MAX_OF_PREFAB;
-            hits = catalog.recommend(&everything, task, &options).map_err(failed)?;
+            hits = catalog.recommend(&everything, task, &best).map_err(failed)?;
         }
         hits.retain(|hit| hit.prefab.manifest.runtime != Runtime::Builtin);
         let names = hits.iter().flat_map(|hit| {

@@ -4,7 +4,7 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use toolwright::temporal::TemporalWorker;
 
-use super::engine::TemporalOptions;
+use super::engine::{TemporalOptions, address};
 use super::tools::PlanToolOptions;
 use crate::cli::exit::{self, Failure};
 use crate::cli::tools;
@@ -42,7 +42,8 @@ impl Worker {
             let count = toolbox.tools().len();
             let queue = self.task_queue;
             let ready = format!("{count} tools on the task queue {queue}");
-            let mut worker = TemporalWorker::new(self.temporal.address(), queue, toolbox);
+            let server = self.temporal.server(&self.tools)?.unwrap_or_default();
+            let mut worker = TemporalWorker::new(address(&server), queue, toolbox);
             if let Some(handles) = self.temporal.handles()? {
                 worker = worker.with_handles(handles);
             }

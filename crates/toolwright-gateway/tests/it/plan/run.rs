@@ -1,10 +1,13 @@
 //! `toolwright plan run` and the commands for its runs.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use toolwright_core::Json;
 
 use super::{folder, json, plan};
+use crate::run::{fixture, toolwright_in};
 
 const COPY: &str = r#"{"plan":"1","name":"抄写","inputs":{"type":"object","required":["from"],"properties":{"from":{"type":"string"},"to":{"type":"string","default":"b.txt"}}},
     "steps":{"读取":{"tool":"read_file","args":{"path":{"$from":"inputs/from"}}},
@@ -29,9 +32,14 @@ fn a_plan_runs_and_its_outputs_are_printed() {
     assert_eq!(std::fs::read_to_string(folder.path().join("b.txt")).unwrap(), "α");
 
     let listed = plan(folder.path(), &["runs"], "").text();
-    assert!(listed.lines().next().unwrap().starts_with("RUN "), "{listed}");
-    assert!(listed.contains("succeeded") && listed.contains("抄写"), "{listed}");
-    let id = text(&runs(folder.path())[0], "run");
+    let heading: Vec<&str> = listed.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(heading, ["RUN", "ENGINE", "STATUS", "STARTED", "NAME"]);
+    let row: Vec<&str> = listed.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!((row[1], row[2], row[4]), ("local", "succeeded", "抄写"), "{listed}");
+    let entry = &runs(folder.path())[0];
+    assert_eq!(text(entry, "engine"), "local");
+    let id = text(entry, "run");
+    assert_eq!(run.stderr.lines().next(), Some(format!("run {id}").as_str()), "{}", run.stderr);
     let shown = plan(folder.path(), &["show", &id], "").text();
     assert!(shown.contains("读取") && shown.contains("write_file"), "{shown}");
 
@@ -97,4 +105,89 @@ fn a_broken_plan_or_input_runs_nothing() {
     assert_eq!(wrong.code, 1);
     assert!(wrong.stderr.contains("/inputs/from: must be a string"), "{}", wrong.stderr);
     assert_eq!(runs(folder.path()).len(), 0);
+}
+
+#[test]
+fn a_run_that_is_interrupted_has_named_itself() {
+    let server = fixture("mcp/servers/stdio.py");
+    let config =
+        format!("[mcp.s]\ncommand = [\"python3\", \"{server}\", \"hang\", \"cancelled\"]\n");
+    let steps = r#"{"plan":"1","steps":{"wait":{"tool":"s_hang"}}}"#;
+    let folder = folder(&[("plan.json", steps), ("toolwright.toml", &config)]);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_toolwright"))
+        .current_dir(folder.path())
+        .args(["plan", "run", "plan.json"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let run = line.trim().strip_prefix("run ").unwrap_or_else(|| panic!("{line}"));
+    let report = json(&plan(folder.path(), &["show", run, "--json"], ""));
+    assert_eq!(text(&report, "status"), "running");
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_hides_no_local_run() {
+    let config = "[plans]\ntemporal = {address = \"127.0.0.1:1\", namespace = \"team\"}\n";
+    let folder = folder(&[("plan.json", COPY), ("a.txt", "α"), ("toolwright.toml", config)]);
+    let inputs = ["--inputs", r#"{"from":"a.txt"}"#];
+    json(&plan(folder.path(), &[&["run", "plan.json", "--yes"], &inputs[..]].concat(), ""));
+    let listed = plan(folder.path(), &["runs", "--json"], "");
+    let runs = json(&listed);
+    assert_eq!(runs.as_array().unwrap().len(), 1);
+    let (warning, build) = if cfg!(feature = "temporal") {
+        ("warning: no Temporal server answers at 127.0.0.1:1", "")
+    } else {
+        let build = "cargo install --path crates/toolwright-gateway --features temporal";
+        ("warning: this build does not have Temporal; its runs are not listed\n", build)
+    };
+    assert!(listed.stderr.starts_with(warning), "{}", listed.stderr);
+    assert!(listed.stderr.contains(build), "{}", listed.stderr);
+    // A run of this folder is found without the server, another one is looked for there.
+    let id = text(&runs.as_array().unwrap()[0], "run");
+    let shown = plan(folder.path(), &["show", &id], "");
+    assert_eq!((shown.code, shown.stderr.as_str()), (0, ""));
+    for command in
+        [&["show", "nobody"][..], &["cancel", "nobody"], &["answer", "nobody", "x", "--approve"]]
+    {
+        let failed = plan(folder.path(), command, "");
+        assert_ne!(failed.code, 0);
+        assert!(failed.stderr.contains(build), "{}", failed.stderr);
+        assert!(!failed.stderr.contains("there is no run"), "{}", failed.stderr);
+    }
+    let wrong = config.replace("address", "adress");
+    std::fs::write(folder.path().join("toolwright.toml"), wrong).unwrap();
+    let refused = plan(folder.path(), &["runs"], "");
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("plans.temporal.adress"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("address, namespace"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_build_without_temporal_says_how_to_get_it() {
+    if cfg!(feature = "temporal") {
+        return;
+    }
+    let folder = folder(&[("plan.json", COPY), ("a.txt", "α")]);
+    for arguments in [
+        &["worker"][..],
+        &["worker", "--address", "127.0.0.1:7233", "--task-queue", "gpu", "--yes"],
+        &["plan", "run", "plan.json", "--engine", "temporal", "--inputs", r#"{"from":"a.txt"}"#],
+        &["plan", "show", "plan_1", "--engine", "temporal"],
+        &["plan", "show", "plan_1", "--address", "127.0.0.1:7233"],
+    ] {
+        let ran = toolwright_in(folder.path(), arguments, b"");
+        assert_eq!((ran.code, ran.text().as_str()), (2, ""), "{arguments:?}");
+        assert_eq!(
+            ran.stderr,
+            "error: this build does not have Temporal\n\
+             hint: build it: cargo install --path crates/toolwright-gateway --features temporal\n"
+        );
+    }
+    let help = toolwright_in(folder.path(), &["--help"], b"").text();
+    assert!(help.contains("\n  worker "), "{help}");
 }
