@@ -1,6 +1,6 @@
 """Plans on a real Temporal server, with the tools of real workers: the same outputs as on the local engine; a worker and
 the server that are killed; many items; runs that continue as new workflows; two workers with different tools; values of
-5 MB by handle, between workers without a data folder in common (case 43)."""
+5 MB by handle, between workers without a data folder in common (case 43); runs of both engines in one list."""
 
 import argparse
 import base64
@@ -214,6 +214,60 @@ def unknown_outcome(world):
     print("a call that may not be repeated: a question after its worker was lost")
 
 
+def runs_of_both_engines(world):
+    """With the server in the configuration, commands need neither its address nor the engine of a run."""
+    world.worker("ask", [], approves=False)
+    own = world.folder / "both"
+    own.mkdir()
+
+    def plan(*arguments, code=0, address=world.address):
+        server = f'[plans]\ntemporal = {{address = "{address}"}}\n'
+        (own / "toolwright.toml").write_text(server)
+        command = [world.binary, "plan", *arguments]
+        pipes = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, "timeout": 60}
+        done = subprocess.run(command, cwd=own, **pipes)
+        check(f"{arguments}: {done.stderr}", done.returncode, code)
+        return done
+
+    def runs(*arguments):
+        listed = json.loads(plan("runs", "--json", *arguments).stdout)
+        return {own["run"]: (own["engine"], own["status"], own.get("name")) for own in listed}
+
+    steps = {"写": {"tool": "write_file", "args": {"path": "new.txt", "content": "new"}}}
+    (own / "plan.json").write_text(json.dumps({"plan": "1", "name": "保存", "steps": steps}))
+    started = plan("run", "plan.json", "--engine", "local", code=1)
+    local = started.stderr.split()[1]
+    waiting = []
+    for _ in range(2):
+        started = plan("run", "plan.json", "--engine", "temporal", "--task-queue", "ask", code=1)
+        waiting.append(started.stderr.split()[1])
+        hint = f"hint: toolwright plan answer {waiting[-1]} 写 --approve"
+        check("hint", started.stderr.splitlines()[-1], hint)
+    expected = {local: ("local", "waiting", "保存")} | dict.fromkeys(waiting, ("temporal", "waiting", "保存"))
+    found = runs("--limit", "1000")
+    check("runs", {run: found.get(run) for run in expected}, expected)
+    check("waiting", runs("--status", "waiting"), expected)
+    check("newest first", list(runs("--limit", "2")), waiting[::-1])
+    answered, cancelled = waiting
+    check("show", json.loads(plan("show", answered, "--json").stdout)["questions"][0]["step"], "写")
+    plan("answer", answered, "写", "--approve", "--task-queue", "ask")
+    plan("cancel", cancelled)
+    plan("show", local)
+    for run, status in [(answered, "succeeded"), (cancelled, "cancelled")]:
+        for _ in range(100):
+            if runs("--status", status).get(run) == ("temporal", status, "保存"):
+                break
+            time.sleep(0.1)
+        else:
+            sys.exit(f"the run {run} is not {status}: {runs()}")
+    unknown = plan("show", "plan_0", code=1).stderr
+    check("unknown", unknown.splitlines()[0], "error: there is no run 'plan_0'")
+    lost = plan("runs", address="127.0.0.1:1")
+    check(lost.stderr, lost.stderr.startswith("warning: no Temporal server answers at 127.0.0.1:1"), True)
+    check("local run", [line.split()[0] for line in lost.stdout.splitlines()[1:]], [local])
+    print("runs of both engines: listed, found, answered and cancelled without their engine")
+
+
 def many_items(world, items):
     """Many items, within the limits of Temporal."""
     world.log.write_text("")
@@ -329,6 +383,7 @@ def main():
             time_of_continued_run(world)
             killed_worker(world, worker)
             unknown_outcome(world)
+            runs_of_both_engines(world)
             large_values_without_gateway(world)
             with Gateway(world.binary) as gateway:
                 large_values(world, f"http://{gateway.address}")

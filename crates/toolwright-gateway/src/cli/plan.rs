@@ -1,5 +1,5 @@
-//! `toolwright plan`: the schema of plans, their check, their view, the import of an edited view, plans of calls and by
-//! models, runs, pictures, and Arazzo documents.
+//! `toolwright plan`: the schema of plans, their check, their view, the import of workflows, plans of calls and by models,
+//! runs, pictures, and Arazzo documents.
 
 mod arazzo;
 mod confirm;
@@ -81,7 +81,7 @@ enum Action {
     Run(run::Run),
     /// Continue a run: calls with a recorded result are not made again
     Resume(run::Resume),
-    /// List runs, the newest first
+    /// List the runs of every engine, the newest first
     Runs(run::Runs),
     /// Show the steps of a run
     Show(run::Show),

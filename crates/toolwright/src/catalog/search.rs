@@ -4,6 +4,7 @@
 //! first adds what changed since. The snapshot is written again when much has changed.
 
 mod snapshot;
+mod tools;
 mod vectors;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -12,7 +13,7 @@ use std::sync::{
 };
 
 use toolwright_core::json::Object;
-use toolwright_core::{Json, Tool, object};
+use toolwright_core::{Json, object};
 pub use toolwright_search::{Dictionary, DictionaryError};
 use toolwright_search::{Document, Index, Match, Options, Parameter, Prefab, Ranker};
 pub use toolwright_search::{WordVectors, WordVectorsError};
@@ -20,6 +21,7 @@ pub use toolwright_search::{WordVectors, WordVectorsError};
 use super::access::Access;
 use super::manifest::{Function, Manifest, Visibility};
 use super::store::{Catalog, CatalogError, PrefabVersion};
+pub use tools::rank_tools;
 use vectors::EmbedProgress;
 pub use vectors::read_word_vectors;
 pub(super) use vectors::{EmbedTask, VectorSource};
@@ -431,25 +433,6 @@ impl Catalog {
     fn write_state(&self) -> RwLockWriteGuard<'_, State> {
         self.search_index().state.write().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Returns the tools that serve a need best, at most `limit`: if there are more, those that the words of the need find, and
-/// then others in their order.
-pub fn rank_tools(mut tools: Vec<Arc<Tool>>, need: &str, limit: usize) -> Vec<Arc<Tool>> {
-    if tools.len() <= limit {
-        return tools;
-    }
-    let mut index = Index::new();
-    for tool in &tools {
-        let (id, name) = (tool.name.clone(), tool.name.clone());
-        let description = tool.description.clone().unwrap_or_default();
-        index.add(Document { id, name, description, ..Document::default() });
-    }
-    let hits = index.recommend(need, &Options::default().with_limit(limit));
-    let rank = |tool: &Arc<Tool>| hits.iter().position(|hit| hit.id == tool.name);
-    tools.sort_by_cached_key(|tool| rank(tool).unwrap_or(usize::MAX));
-    tools.truncate(limit);
-    tools
 }
 
 /// Returns the functions of a prefab. A prefab without functions is found by itself.

@@ -238,9 +238,9 @@ impl Import<'_> {
     ) -> Option<Template> {
         let mut fed: Vec<&Fed> = fed.iter().filter(|own| own.parameter == name).collect();
         // The items of an array are added in order, whatever the order of the edges.
-        fed.sort_by_cached_key(|own| {
-            let segment = |own: Cow<'_, str>| (own.parse::<u64>().ok(), own.into_owned());
-            segments(&own.place.path).map(segment).collect::<Vec<_>>()
+        fed.sort_by_cached_key(|fed| {
+            let key = |segment: Cow<'_, str>| (segment.parse::<u64>().ok(), segment.into_owned());
+            segments(&fed.place.path).map(key).collect::<Vec<_>>()
         });
         let value = edit.value(name, !fed.is_empty()).unwrap_or_else(|message| {
             let path = format!("{}/tool_args/{}", edit.node.path, escape(name));
@@ -343,10 +343,8 @@ impl NodeEdit<'_> {
         let was_there = self.shown.tool_args.contains_key(name);
         let in_args = argument.map_or(ValueEdit::Unchanged, |now| edit(now, was_there));
         let value = match (in_parameters, in_args) {
-            (ValueEdit::Set(blank), in_args @ ValueEdit::Set(_))
-                if is_fed && blank.as_str() == Some("") =>
-            {
-                in_args
+            (ValueEdit::Set(one), ValueEdit::Set(other)) if is_fed && one.as_str() == Some("") => {
+                ValueEdit::Set(other)
             }
             (ValueEdit::Set(one), ValueEdit::Set(other)) if !one.equals(&other) => {
                 return Err(format!(

@@ -58,7 +58,7 @@ impl ArgumentEdit<'_> {
                 ValueEdit::Removed => true,
                 ValueEdit::Unchanged => false,
             };
-        let value = Some(value).filter(|own| !is_blank && *own != ValueEdit::Unchanged);
+        let value = Some(value).filter(|edit| !is_blank && *edit != ValueEdit::Unchanged);
         let earlier: Vec<String> = given
             .map(|given| given.references().into_iter().map(|(path, _)| path).collect())
             .unwrap_or_default();

@@ -16,10 +16,14 @@ use super::tools::PlanToolOptions;
 use crate::cli::exit::Failure;
 use crate::config::Temporal;
 
+/// The command that builds Toolwright with Temporal.
+#[cfg(not(feature = "temporal"))]
+const BUILD: &str = "cargo install --path crates/toolwright-gateway --features temporal";
+
 /// Arguments that select the engine.
 #[derive(Debug, Args)]
 pub(super) struct EngineOptions {
-    /// Run the plan in this process, or on a Temporal server. A run that exists is found without this [default: local]
+    /// Use the engine of this process, or a Temporal server [default: the one that has the run; local for a new run]
     #[arg(long, value_enum)]
     engine: Option<EngineName>,
     #[command(flatten)]
@@ -53,9 +57,10 @@ pub(super) struct TemporalOptions {
 
 impl EngineOptions {
     /// Returns the arguments of other commands about a run, with a space in front.
-    pub(super) fn flags(&self) -> String {
+    pub(super) fn flags(&self, tools: &PlanToolOptions) -> String {
         let TemporalOptions { address, namespace, gateway } = &self.temporal;
-        let is_named = self.engine == Some(EngineName::Temporal) && address.is_none();
+        let is_known = self.temporal.server(tools).is_ok_and(|server| server.is_some());
+        let is_named = self.engine == Some(EngineName::Temporal) && !is_known;
         let flag =
             |name: &str, value: &Option<String>| Some(format!(" --{name} {}", value.as_ref()?));
         let engine = is_named.then(|| " --engine temporal".to_owned());
@@ -154,13 +159,13 @@ pub(super) fn address(server: &Temporal) -> Address {
 /// The failure of a command that needs Temporal, in a build without it.
 #[cfg(not(feature = "temporal"))]
 fn not_built() -> Failure {
-    let hint = "build it: cargo install --path crates/toolwright-gateway --features temporal";
-    Failure::usage("this build does not have Temporal").with_hint(hint)
+    Failure::usage("this build does not have Temporal").with_hint(format!("build it: {BUILD}"))
 }
 
 /// Arguments of `worker`, which needs a build with Temporal.
 #[cfg(not(feature = "temporal"))]
 #[derive(Debug, Args)]
+#[command(after_help = format!("This build does not have Temporal. Build it: {BUILD}"))]
 pub(crate) struct Worker {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     _arguments: Vec<String>,

@@ -212,13 +212,10 @@ impl RunOptions {
         if confirms && !self.yes {
             confirm(name, &plan, &self.tools.load(plan.tool_names())?)?;
         }
-        self.drive(None, false, async |engine| {
-            match engine.start(NewRun::new(plan, inputs)).await {
-                Err(PlanRunError::Invalid(errors)) => {
-                    Err(super::refuse(name, &errors, errors.len()))
-                }
-                started => started.map_err(|error| failed(&error)),
-            }
+        let run = NewRun::new(plan, inputs);
+        self.drive(None, false, async |engine| match engine.start(run).await {
+            Err(PlanRunError::Invalid(errors)) => Err(super::refuse(name, &errors, errors.len())),
+            started => started.map_err(|error| failed(&error)),
         })
     }
 
@@ -235,8 +232,7 @@ impl RunOptions {
                 Some(engine) => engine,
                 None => Box::new(self.local(changed_tools).await?),
             };
-            let started = start(&*engine).await?;
-            self.watch(&*engine, &started).await
+            self.watch(&*engine, &start(&*engine).await?).await
         })
     }
 
@@ -251,14 +247,14 @@ impl RunOptions {
     /// Makes the calls of a run. Questions are asked on the terminal, if there is one.
     #[allow(clippy::print_stderr)]
     async fn watch(&self, engine: &dyn Engine, run: &str) -> Result<(), Failure> {
-        let plan = engine.report(run).await.map_err(|error| failed(&error))?.run.plan;
         // Whoever interrupts the command knows what to resume.
         eprintln!("run {run}");
+        let plan = engine.report(run).await.map_err(|error| failed(&error))?.run.plan;
+        let flags = self.engine.flags(&self.tools);
         loop {
             let observer = progress::observer(&plan);
             let driven = engine.drive(run, Some(observer)).await;
-            let report = driven
-                .map_err(|error| failed(&error).with_hint(hint(run, &self.engine.flags())))?;
+            let report = driven.map_err(|error| failed(&error).with_hint(hint(run, &flags)))?;
             let mut answers = Vec::new();
             for question in &report.questions {
                 // The policy of a worker does not know that its calls are approved.
@@ -269,7 +265,7 @@ impl RunOptions {
                 }
             }
             if report.status() != RunStatus::Waiting || answers.is_empty() {
-                return print(&report, self.json, &self.engine.flags());
+                return print(&report, self.json, &flags);
             }
             for (question, answer) in answers {
                 let (step, item) = (question.step.as_str(), question.item);
