@@ -127,10 +127,9 @@ fn inputs(plan: &Plan) -> Option<Json> {
     let pointers: Vec<&str> = references.map(|(_, reference)| &*reference.pointer).collect();
     let names = pointers.iter().filter_map(|pointer| segments(pointer).next());
     let names: BTreeSet<String> = names.map(Cow::into_owned).collect();
-    let properties = names.iter().map(|name| (key(name), Object::new().into()));
     let schema = object! {
         "type": "object",
-        "properties": properties.collect::<Object>(),
+        "properties": names.iter().map(|name| (key(name), Object::new().into())).collect::<Object>(),
         "required": names.iter().map(String::as_str).collect::<Vec<&str>>(),
     };
     (!pointers.is_empty()).then(|| schema.into())

@@ -177,7 +177,8 @@ impl Fork {
             }
             let engine = options.local(false).await?;
             let forked = engine.fork(&run, &step, arguments, Caller::default()).await;
-            options.watch(&engine, &forked.map_err(|error| failed(&error))?).await
+            let forked = forked.inspect(|run| announce(run)).map_err(|error| failed(&error))?;
+            options.watch(&engine, &forked).await
         })
     }
 }
@@ -215,7 +216,7 @@ impl RunOptions {
         let run = NewRun::new(plan, inputs);
         self.drive(None, false, async |engine| match engine.start(run).await {
             Err(PlanRunError::Invalid(errors)) => Err(super::refuse(name, &errors, errors.len())),
-            started => started.map_err(|error| failed(&error)),
+            started => started.inspect(|run| announce(run)).map_err(|error| failed(&error)),
         })
     }
 
@@ -245,10 +246,7 @@ impl RunOptions {
     }
 
     /// Makes the calls of a run. Questions are asked on the terminal, if there is one.
-    #[allow(clippy::print_stderr)]
     async fn watch(&self, engine: &dyn Engine, run: &str) -> Result<(), Failure> {
-        // Whoever interrupts the command knows what to resume.
-        eprintln!("run {run}");
         let plan = engine.report(run).await.map_err(|error| failed(&error))?.run.plan;
         let flags = self.engine.flags(&self.tools);
         loop {
@@ -324,9 +322,8 @@ impl Runs {
             return super::print(&Json::from(runs.collect::<Vec<Object>>()));
         }
         let rows = runs.iter().map(|(engine, run)| {
-            let (status, name) =
-                (run.status.as_str(), run.plan.name.as_deref().unwrap_or_default());
-            [&*run.id, engine, status, &time(run.created_ms), name].map(str::to_owned)
+            let name = run.plan.name.as_deref().unwrap_or_default();
+            [&*run.id, engine, run.status.as_str(), &time(run.created_ms), name].map(str::to_owned)
         });
         let rows: Vec<[String; 5]> = rows.collect();
         let mut stdout = io::stdout().lock();
@@ -423,6 +420,12 @@ fn print(report: &RunReport, json: bool, flags: &str) -> Result<(), Failure> {
     };
     Err(Failure::failed(format!("the run {id} {why}"))
         .with_hint(format!("toolwright plan show {id}{flags}")))
+}
+
+/// Prints the id of a new run, so that a person who interrupts the command knows what to resume.
+#[allow(clippy::print_stderr)]
+fn announce(run: &str) {
+    eprintln!("run {run}");
 }
 
 fn hint(run: &str, flags: &str) -> String {
