@@ -61,6 +61,8 @@ impl TemporalEngine {
             created_ms: listed.start_time().map(ms).unwrap_or_default(),
             ended_ms: listed.close_time().map(ms),
             parent: None,
+            request: None,
+            resumes: false,
         }
     }
 }
