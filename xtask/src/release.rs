@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
-use crate::run::{Outcome, Program, root};
+use crate::run::{Failure, Outcome, Program, root};
 
 /// The commit whose API must stay compatible, unless the version says otherwise: with `0.x`, a breaking
 /// change needs the next minor version. Move it to the commit of each release; before the first release,
@@ -15,13 +15,32 @@ const BASELINE: &str = "95fae59815bf69ee2515dbf7d2368aef4f9c4852";
 const SEMVER_CHECKS: &str = "0.51.0";
 const SEMVER_FOLDER: &str = "target/semver";
 
-/// Compiles and runs the examples of the README and the guide in a crate outside of the workspace.
-/// It shares the target directory, and with it the compiled dependencies.
+/// A command of cargo in the crate outside of the workspace. It shares the target directory, and with it the compiled
+/// dependencies.
+fn outside(command: &[&str]) -> Program {
+    let place = ["--manifest-path", "examples/external/Cargo.toml", "--target-dir", "target"];
+    Program::cargo().with(command).with(&place)
+}
+
+/// Compiles and runs the examples of the README and the guide in a crate outside of the workspace, without warnings, and
+/// compares what the compiler says of mistakes.
 pub(crate) fn external() -> Outcome {
-    Program::cargo()
-        .with(&["test", "--doc", "--manifest-path", "examples/external/Cargo.toml"])
-        .with(&["--target-dir", "target"])
-        .run()
+    outside(&["test", "--doc"]).run()?;
+    let says = |command: &[&str], succeeds: bool, expected: Option<&str>| -> Outcome {
+        let program = outside(command);
+        let line = program.line().to_owned();
+        let (succeeded, text) = program.capture()?;
+        let fits = expected.map_or(!text.contains("warning"), |expected| text.contains(expected));
+        if succeeded == succeeds && fits {
+            return Ok(());
+        }
+        Err(Failure(format!("{line} is expected to say {expected:?}, and says\n{text}")))
+    };
+    says(&["check", "--lib"], true, None)?;
+    let handler = "write `name::handler()` in place of `name`";
+    says(&["check", "--example", "no_handler"], false, Some(handler))?;
+    let description = "the tool `add` has no description";
+    says(&["check", "--example", "no_description"], true, Some(description))
 }
 
 /// Packages every published crate and builds it from its package, against the packages of the others.

@@ -139,15 +139,15 @@ impl Plans {
     ) -> JoinHandle<T> {
         let (observer, guard) = self.observe(run);
         let (drive, drives) = (drive(observer), Arc::clone(&self.drives));
-        let driven = async move {
-            let _drive = drives.read_owned().await;
-            let driven = drive.await;
+        let task = async move {
+            let _under_way = drives.read_owned().await;
+            let end = drive.await;
             drop(guard);
-            driven
+            end
         };
         match &self.threads {
-            Some(threads) => threads.spawn(driven),
-            None => tokio::spawn(driven),
+            Some(threads) => threads.spawn(task),
+            None => tokio::spawn(task),
         }
     }
 

@@ -9,7 +9,7 @@ mod definition;
 mod settings;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Attribute, Error, Path};
 
 use crate::parse::{self, Function};
@@ -48,10 +48,13 @@ fn expand(function: &Function) -> TokenStream {
     let how = format_ident!("{}", if item.sig.asyncness.is_some() { "new" } else { "blocking" });
     let (scope, arguments_in) = (own("scope"), own("arguments"));
     let settings = settings(function);
+    let warning = function.description().is_none().then(|| no_description(ident));
     // Arguments are owned, and `async` decides where a tool runs, whether it awaits or not.
     quote! {
         #[allow(clippy::needless_pass_by_value, clippy::unused_async)]
         #item
+
+        #warning
 
         #(#conditions)*
         #[doc = #title]
@@ -78,6 +81,22 @@ fn expand(function: &Function) -> TokenStream {
                 #home::Handler::#how(#definition, move |#scope, #arguments_in| #body) #settings
             }
         }
+    }
+}
+
+/// Warns that a model would have only the name of the tool. A use of a deprecated item is the only warning that a macro can
+/// give.
+fn no_description(ident: &Ident) -> TokenStream {
+    let note = format!(
+        "the tool `{ident}` has no description, so that a model knows only its name: add a doc comment, or \
+         `description = \"…\"`"
+    );
+    quote_spanned! {ident.span()=>
+        const _: () = {
+            #[deprecated(note = #note)]
+            const NO_DESCRIPTION: () = ();
+            NO_DESCRIPTION
+        };
     }
 }
 

@@ -45,6 +45,23 @@ enum Body {
     Blocking(Arc<dyn Fn(Scope, Object) -> ToolResult + Send + Sync>),
 }
 
+/// A tool with what runs it: a [`Handler`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a `Handler`",
+    label = "this is not the handler of a tool",
+    note = "a function with `#[tool]` has its handler beside it: write `name::handler()` in place of `name`"
+)]
+pub trait IntoHandler {
+    /// Returns the handler.
+    fn into_handler(self) -> Handler;
+}
+
+impl IntoHandler for Handler {
+    fn into_handler(self) -> Handler {
+        self
+    }
+}
+
 impl Handler {
     /// Creates a handler with an async function. The function receives arguments that the schema
     /// accepted.

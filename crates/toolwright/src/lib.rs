@@ -102,7 +102,7 @@ pub mod upstream;
 
 pub use context::Context;
 pub use error::{CallError, CallErrorKind, ToolError};
-pub use handler::{Handler, ToolDigest};
+pub use handler::{Handler, IntoHandler, ToolDigest};
 pub use model::{Model, ScriptedModel};
 pub use output::Output;
 pub use resolve::ModelError;

@@ -6,6 +6,10 @@
 //! to leaks.
 
 pub(crate) mod excerpt;
+#[cfg_attr(
+    not(any(feature = "catalog", feature = "mcp")),
+    allow(dead_code, reason = "prefabs and MCP servers use the rest")
+)]
 pub(crate) mod known;
 mod look;
 mod name;

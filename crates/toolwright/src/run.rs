@@ -95,7 +95,8 @@ impl Run {
         &self.state.id
     }
 
-    /// The next event; none if the run has finished, or if all remaining calls wait for approval.
+    /// The next event; none if the run has finished. If all remaining calls wait for approval, that is an error, as for
+    /// [`finish`](Run::finish): answer, and continue.
     pub async fn next(&mut self) -> Result<Option<RunEvent>, RunError> {
         self.following = true;
         loop {
@@ -103,7 +104,12 @@ impl Run {
                 return Ok(Some(event));
             }
             if !self.advance().await? {
-                return Ok(self.events.pop_front());
+                let event = self.events.pop_front();
+                let waiting: Vec<Approval> = self.waiting().cloned().collect();
+                if event.is_none() && !waiting.is_empty() {
+                    return Err(RunError::Waiting(waiting));
+                }
+                return Ok(event);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Data that the calls of one run share, and the scope of one call.
 
+#[cfg_attr(not(feature = "mcp"), allow(dead_code, reason = "servers ask while a call runs"))]
 mod pauses;
 
 use std::any::Any;

@@ -58,7 +58,7 @@ use crate::call::{Answer, Approval, CallStatus, Completeness, Policy, Rule, appr
 use crate::context::Context;
 use crate::error::CallError;
 use crate::handle::HandleStore;
-use crate::handler::Handler;
+use crate::handler::{Handler, IntoHandler};
 use crate::ledger::Ledger;
 use crate::session::{Caller, Session};
 
@@ -131,10 +131,10 @@ struct Parts {
 
 impl Toolbox {
     /// Creates a toolbox. By default every caller may call every tool, with no concurrency limit.
-    pub fn new(handlers: impl IntoIterator<Item = Handler>) -> Result<Toolbox, ToolboxError> {
+    pub fn new(handlers: impl IntoIterator<Item: IntoHandler>) -> Result<Toolbox, ToolboxError> {
         let mut items = Vec::new();
         let mut names = HashMap::new();
-        for handler in handlers {
+        for handler in handlers.into_iter().map(IntoHandler::into_handler) {
             let tool = handler.tool().name.clone();
             if tool.is_empty() {
                 return Err(ToolboxError::Nameless);

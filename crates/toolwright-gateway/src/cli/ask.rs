@@ -118,21 +118,19 @@ fn failed(error: RunError) -> Failure {
 async fn follow(run: &mut Run) -> Result<RunResult, Failure> {
     let watched = io::stderr().is_terminal();
     loop {
-        while let Some(event) = run.next().await.map_err(failed)? {
-            match event {
-                RunEvent::Finished(finished) => return Ok(*finished),
-                RunEvent::CallStarted(call) if watched => started(&call)?,
-                RunEvent::CallDone(done) if watched => ended(&done)?,
-                _ => {}
+        match run.next().await {
+            Ok(Some(RunEvent::Finished(finished))) => return Ok(*finished),
+            Ok(Some(RunEvent::CallStarted(call))) if watched => started(&call)?,
+            Ok(Some(RunEvent::CallDone(done))) if watched => ended(&done)?,
+            Ok(Some(_)) => {}
+            Ok(None) => return run.finish().await.map_err(failed),
+            Err(RunError::Waiting(waiting)) => {
+                for approval in waiting {
+                    let answer = tools::confirm(&approval)?;
+                    run.answer(&approval.id, answer).map_err(failed)?;
+                }
             }
-        }
-        let waiting: Vec<_> = run.waiting().cloned().collect();
-        if waiting.is_empty() {
-            return run.finish().await.map_err(failed);
-        }
-        for approval in waiting {
-            let answer = tools::confirm(&approval)?;
-            run.answer(&approval.id, answer).map_err(failed)?;
+            Err(error) => return Err(failed(error)),
         }
     }
 }

@@ -350,6 +350,7 @@ impl ToolRun {
         loop {
             let next = match self.run.next().await {
                 Ok(next) => next,
+                Err(RunError::Waiting(_)) => None,
                 Err(error) => return Err(self.give_up(error).await),
             };
             if let Some(event) = next {

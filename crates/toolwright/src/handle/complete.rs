@@ -124,6 +124,7 @@ impl CompleteOutput {
     }
 
     /// Whether a piece must not be shown to the model.
+    #[cfg(feature = "catalog")]
     pub(crate) fn is_hidden(&self) -> bool {
         let CompleteOutput::Pieces(pieces) = self else { return false };
         pieces.iter().any(|piece| matches!(piece.root, Root::Hidden(..)))

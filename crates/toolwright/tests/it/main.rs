@@ -1,6 +1,8 @@
 //! Integration tests of the crate, in one binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+// Most tools of the tests need no description.
+#![allow(deprecated)]
 
 #[cfg(feature = "builtin")]
 mod builtin;

@@ -644,7 +644,7 @@ async fn a_run_stays_within_the_memory_of_its_host_and_gives_it_back() {
         kinds
     };
     // Eight copies of the arguments do not fit; one does.
-    let eight = vec![r#"{"$from":"inputs/s"}"#; 8].join(",");
+    let eight = [r#"{"$from":"inputs/s"}"#; 8].join(",");
     let text = format!(
         r#"{{"plan":"1","inputs":{{"type":"object"}},"steps":{{
             "eight":{{"tool":"echo","args":{{"x":[{eight}]}}}},

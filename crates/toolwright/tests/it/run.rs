@@ -65,10 +65,13 @@ pub fn assert_legal(messages: &[Message]) {
 /// Every event of a run.
 pub async fn follow(run: &mut Run) -> Result<Vec<RunEvent>, RunError> {
     let mut events = Vec::new();
-    while let Some(event) = run.next().await? {
-        events.push(event);
+    loop {
+        match run.next().await {
+            Ok(Some(event)) => events.push(event),
+            Ok(None) | Err(RunError::Waiting(_)) => return Ok(events),
+            Err(error) => return Err(error),
+        }
     }
-    Ok(events)
 }
 
 #[tokio::test]

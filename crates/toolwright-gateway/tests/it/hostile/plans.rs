@@ -62,7 +62,7 @@ fn plans_that_multiply_their_values_are_refused_and_stay_within_the_memory() {
     let gateway = gateway();
     let _upstream = publish_echo(&gateway);
     let inputs = format!(r#"{{"s":"{}"}}"#, "x".repeat(3 << 19));
-    let eight = vec![r#"{"$from":"inputs/s"}"#; 8].join(",");
+    let eight = [r#"{"$from":"inputs/s"}"#; 8].join(",");
     let head = r#"{"plan":"1","inputs":{"type":"object"},"steps":"#;
     let wide: Vec<String> = (0..4)
         .map(|at| format!(r#""s{at}":{{"tool":"echo-prefab/take","args":{{"x":[{eight}]}}}}"#))

@@ -166,7 +166,8 @@ mod tests {
         let limits = Limits { lifetime: Duration::from_mins(1), ..Limits::default() };
         let store = Arc::new(MemoryHandles::new(limits));
         let session = Session::new("run").with_conversation("one");
-        let toolbox: Toolbox = Toolbox::new([]).unwrap().with_handles(store.clone());
+        let toolbox: Toolbox =
+            Toolbox::new(Vec::<crate::Handler>::new()).unwrap().with_handles(store.clone());
         let value = StoredValue::json(object! {"rows": vec![Json::from(7_u64)]});
         let id = store.put(&session.owner(), value).await.unwrap();
         let read =

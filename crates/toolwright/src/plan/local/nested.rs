@@ -138,12 +138,13 @@ async fn run(
         (Some((step, error)), _) => {
             let text = format!("The step '{step}' failed: {}", error.message);
             let failed = ToolError::new(text).with_kind(error.kind.clone());
-            use CallErrorKind::{RateLimited, Uncertain};
             let call_kind = CallErrorKind::from_name(&error.kind);
-            let call_kind = call_kind.filter(|kind| matches!(kind, RateLimited | Uncertain));
+            let call_kind = call_kind.filter(|kind| {
+                matches!(kind, CallErrorKind::RateLimited | CallErrorKind::Uncertain)
+            });
             // A repeated call goes on where this one ended.
-            let retryable = call_kind == Some(RateLimited);
-            Err(ToolError { call_kind, retryable, ..failed })
+            let retryable = call_kind == Some(CallErrorKind::RateLimited);
+            Err(ToolError { retryable, call_kind, ..failed })
         }
         (None, Some(error)) => {
             let text = format!("The plan failed: {}", error.message);

@@ -22,6 +22,7 @@ mod shadows {
     pub(super) mod serde {}
     pub(super) mod schemars {}
 
+    /// Adds.
     #[tool(read_only)]
     pub(super) fn shadowed(a: u8, #[default(2)] b: u8) -> u8 {
         a + b
@@ -67,6 +68,7 @@ fn never() -> Unknown {}
 
 #[test]
 fn expansions_cause_no_warning() {
+    /// Repeats.
     #[tool]
     fn local(text: String) -> String {
         text

@@ -46,6 +46,7 @@ async fn a_call_waits_and_runs_after_approval() {
     assert!(matches!(events.last(), Some(RunEvent::ApprovalNeeded(own)) if own.call.name == "pay"));
     let waiting: Vec<_> = run.waiting().cloned().collect();
     assert_eq!((waiting.len(), looks.get(), pays.get()), (1, 1, 0));
+    assert!(matches!(run.next().await, Err(RunError::Waiting(own)) if own == waiting));
     assert!(matches!(run.finish().await, Err(RunError::Waiting(own)) if own == waiting));
     assert_eq!(script.requests().len(), 1, "the model is not asked while a call waits");
     assert_legal(run.messages());
@@ -56,6 +57,7 @@ async fn a_call_waits_and_runs_after_approval() {
     let finished = run.finish().await.unwrap();
     assert_eq!((finished.text.as_str(), looks.get(), pays.get()), ("paid", 1, 1));
     assert_legal(&finished.messages);
+    assert!(matches!(run.next().await, Ok(None)), "it has ended");
 }
 
 #[tokio::test]
