@@ -6,6 +6,7 @@ mod args;
 mod ask;
 mod call;
 mod catalog;
+mod config;
 mod exit;
 mod form;
 mod input;

@@ -141,21 +141,24 @@ impl Config {
     /// Reads the named file, or else `toolwright.toml` in the working directory. A named file must
     /// exist; without any file, every setting has its default.
     pub fn load(path: Option<&Path>, env: Env<'_>) -> Result<Config, ConfigError> {
-        let file = path.unwrap_or(Path::new(FILE));
-        let refused = |error: ConfigError| error.with_file(file);
-        let text = match std::fs::read_to_string(file) {
-            Ok(text) => text,
-            Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => {
-                let prefab_gateway = catalog::find_prefab_gateway(None, Path::new(""), env)?;
-                return Ok(Config { prefab_gateway, ..Config::default() });
-            }
-            Err(error) => return Err(refused(ConfigError::new("", error.to_string()))),
+        let Some((file, text)) = read(path)? else {
+            let prefab_gateway = catalog::find_prefab_gateway(None, Path::new(""), env)?;
+            return Ok(Config { prefab_gateway, ..Config::default() });
         };
         let folder = file.parent().unwrap_or(Path::new(""));
+        let refused = |error: ConfigError| error.with_file(file);
         let mut config = Config::parse(&text, folder, env).map_err(refused)?;
         let configured = config.prefab_gateway.take();
         let prefab_gateway = catalog::find_prefab_gateway(configured, folder, env)?;
         Ok(Config { file: Some(file.to_owned()), prefab_gateway, ..config })
+    }
+
+    /// Reads the data folder from the file that [`load`](Config::load) reads, and nothing else.
+    pub fn load_data(path: Option<&Path>) -> Result<PathBuf, ConfigError> {
+        let Some((path, text)) = read(path)? else { return Ok(Config::default().data) };
+        let file = File::new(&text, path.parent().unwrap_or(Path::new("")), &|_| None);
+        let data = file.root().and_then(|mut root| data(&file, &mut root));
+        data.map_err(|error| error.with_file(path))
     }
 
     /// Parses the text of a file that is in a folder.
@@ -176,7 +179,7 @@ impl Config {
         let config = Config {
             file: None,
             listen: root.take_or("listen", usual.listen, address)?,
-            data: root.take_or("data", file.path(".toolwright"), Value::path)?,
+            data: data(&file, &mut root)?,
             open: root.take_or("open", usual.open, Value::flag)?,
             models: alias::read(root.table("models")?, &names)?,
             tools,
@@ -199,6 +202,20 @@ impl Config {
         root.finish()?;
         Ok(config)
     }
+}
+
+/// Reads the named file, or else `toolwright.toml`, if it exists.
+fn read(path: Option<&Path>) -> Result<Option<(&Path, String)>, ConfigError> {
+    let file = path.unwrap_or(Path::new(FILE));
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(Some((file, text))),
+        Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(ConfigError::new("", error.to_string()).with_file(file)),
+    }
+}
+
+fn data(file: &File<'_>, root: &mut Table<'_>) -> Result<PathBuf, ConfigError> {
+    root.take_or("data", file.path(".toolwright"), Value::path)
 }
 
 fn upstreams(table: Table<'_>) -> Result<BTreeMap<String, Upstream>, ConfigError> {

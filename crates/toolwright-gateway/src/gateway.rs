@@ -7,7 +7,6 @@ use std::time::Instant;
 use toolwright::call::journal::SqliteJournal;
 use toolwright::handle::{self, HandleStore, MemoryHandles, SqliteHandles};
 use toolwright::mcp::server::Announcer;
-use toolwright::model::Model;
 use toolwright::store::{ExpiringStore, StoreError};
 use toolwright_core::json::SchemaCache;
 
@@ -33,7 +32,7 @@ pub const STORE_FILE: &str = "store.sqlite";
 const JOURNAL_FILE: &str = "journal.sqlite";
 
 /// The file in the data folder for values behind handles.
-pub const HANDLE_FILE: &str = "handles.sqlite";
+const HANDLE_FILE: &str = "handles.sqlite";
 
 /// The state of a gateway.
 pub struct Gateway {
@@ -176,12 +175,6 @@ fn handles(path: &Path) -> Arc<dyn HandleStore> {
             Arc::new(MemoryHandles::new(handle_limits()))
         }
     }
-}
-
-/// Finds a model by its name in a configuration.
-pub(crate) fn model(config: &Config, env: Env<'_>, name: &str) -> Result<Model, String> {
-    let routes = routes(config, env, &Routes::default()).map_err(|error| error.to_string())?;
-    routes.model(name).map_err(|fault| fault.message)
 }
 
 fn routes(config: &Config, env: Env<'_>, before: &Routes) -> Result<Routes, ConfigError> {

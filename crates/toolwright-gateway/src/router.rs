@@ -1,6 +1,7 @@
 //! Routes a request by its method and path, as `table` says: to an exchange at a vendor's endpoint, or to
 //! an endpoint of the gateway.
 
+mod access;
 pub mod approvals;
 mod browser;
 pub mod handles;
@@ -17,6 +18,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use access::AccessLine;
 use http::{HeaderValue, StatusCode, Uri, header};
 use table::{ClientEndpoint, FaultForm, NoRoute, PublicEndpoint, RouteMatch, Target};
 use toolwright::Caller;
@@ -50,18 +52,10 @@ pub struct Router {
 
 impl Service for Router {
     async fn answer(&self, request: HttpRequest) -> Reply {
-        if self.is_local
-            && self.gateway.live().keys.is_open()
-            && let Err(fault) = browser::check_host(&request.headers, &request.uri)
-        {
-            return self.fail(&request.uri, fault);
-        }
-        let uri = request.uri.clone();
-        match table::find(&request.method, uri.path(), &request.headers) {
-            Ok(found) => self.answer_at(&found, request).await,
-            Err(NoRoute::Method(form, allowed)) => wrong_method(form, &allowed),
-            Err(NoRoute::Path) => self.fail(&uri, nowhere()),
-        }
+        let mut line = AccessLine::new(&request, self.gateway.telemetry.log_format());
+        let reply = self.route(request).await;
+        line.status = reply.status().as_u16();
+        reply
     }
 
     fn fail(&self, uri: &Uri, fault: Fault) -> Reply {
@@ -81,8 +75,28 @@ impl Router {
         Router { gateway, health, is_local: is_loopback(bound), mcp }
     }
 
+    /// Finds the route of a request and answers it there.
+    async fn route(&self, request: HttpRequest) -> Reply {
+        if self.is_local
+            && self.gateway.live().keys.is_open()
+            && let Err(fault) = browser::check_host(&request.headers, &request.uri)
+        {
+            return self.fail(&request.uri, fault);
+        }
+        let uri = request.uri.clone();
+        match table::find(&request.method, uri.path(), &request.headers) {
+            Ok(found) => self.answer_at(&found, request).await,
+            Err(NoRoute::Method(form, allowed)) => wrong_method(form, &allowed),
+            Err(NoRoute::Path) => self.fail(&uri, nowhere()),
+        }
+    }
+
     /// Answers a request at its route.
     async fn answer_at(&self, found: &RouteMatch<'_>, request: HttpRequest) -> Reply {
+        // Monitoring asks every few seconds.
+        if matches!(found.path, "/healthz" | "/readyz" | "/metrics") {
+            request.set_silent();
+        }
         let form = found.form(&request.headers);
         let answered = match found.route.target {
             Target::Exchange(..) => match found.endpoint(request.uri.query()) {
@@ -124,6 +138,7 @@ impl Router {
         if carrier.is_none() {
             browser::check_origin(&request.headers)?;
         }
+        request.set_client(client.name());
         live.keys.strip(&mut request.headers);
         let parameter = |name| found.parameters.text(name, found.path);
         match endpoint {
@@ -192,8 +207,13 @@ impl Router {
         if let Err(fault) = telemetry.admit().await {
             return fault::reply(endpoint.codec, RequestId::random(), fault);
         }
+        // The recorder writes its line.
+        request.set_silent();
         let mut recorder = telemetry.begin(endpoint.dialect, endpoint.name(), caller);
         recorder.trace(&request.headers);
+        if authenticated.is_err() {
+            recorder.set_stranger();
+        }
         let codec = endpoint.codec;
         let mut share = request.budget.share();
         match self

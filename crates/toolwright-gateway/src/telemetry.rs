@@ -19,12 +19,14 @@ pub mod metrics;
 pub mod otel;
 pub mod record;
 mod recorder;
+mod refusals;
 mod run;
 pub mod trace;
+mod wire;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::Instant;
 
 use toolwright::Caller;
 use toolwright::ledger::{Ledger, LedgerError, MemoryLedger};
@@ -32,7 +34,7 @@ use toolwright::store::StoreError;
 use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, Fault, FaultClass, Json};
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, LogFormat};
 
 pub use attempts::AttemptContext;
 pub use id::RequestId;
@@ -41,6 +43,7 @@ pub use losses::{Losses, Lost};
 pub use metrics::Metrics;
 pub use record::ExchangeRecord;
 pub use recorder::{BYTES_PER_TOKEN, BusySpan, ExchangeRecorder};
+use refusals::Refusals;
 pub use run::RunRecord;
 
 /// Emits the records of exchanges. Clones share one state.
@@ -52,9 +55,9 @@ struct Inner {
     metrics: Metrics,
     records: Records,
     losses: Losses,
+    refusals: Refusals,
     log: config::Log,
-    /// Maximum time that a request waits for capacity in the ledger
-    wait: Duration,
+    ledger: config::Ledger,
     /// Whether spans are exported
     traces: AtomicBool,
     #[cfg(feature = "otel")]
@@ -68,8 +71,9 @@ impl Telemetry {
             metrics: Metrics::new(),
             records,
             losses: Losses::new(config.losses.max_entries),
+            refusals: Refusals::default(),
             log: config.log.clone(),
-            wait: config.ledger.max_wait,
+            ledger: config.ledger.clone(),
             traces: AtomicBool::new(false),
             #[cfg(feature = "otel")]
             exporter: std::sync::OnceLock::new(),
@@ -85,7 +89,7 @@ impl Telemetry {
     /// here is not recorded.
     pub async fn admit(&self) -> Result<(), Fault> {
         let Some(room) = self.0.records.backpressure() else { return Ok(()) };
-        tokio::time::timeout(self.0.wait, room).await.map_err(|_| {
+        tokio::time::timeout(self.0.ledger.max_wait, room).await.map_err(|_| {
             let message = "The gateway cannot write its ledger now, and refuses requests that it \
                            cannot record. Try again later; see the gateway's log for the reason.";
             let mut fault = Fault::new(FaultClass::Overloaded, message);
@@ -103,6 +107,11 @@ impl Telemetry {
         client: Caller,
     ) -> ExchangeRecorder {
         self.recorder(ExchangeRecord::new(dialect, endpoint, client))
+    }
+
+    /// The format of the log.
+    pub fn log_format(&self) -> LogFormat {
+        self.0.log.format
     }
 
     /// Continues to record an exchange.
@@ -140,13 +149,22 @@ impl Telemetry {
         self.0.exporter.get_or_init(|| exporter)
     }
 
-    /// Waits until every emitted record is written and sent.
+    /// Maintains the ledger while the gateway runs: checks its file, removes old entries, and records refusals.
+    pub async fn watch(self) {
+        let Inner { records, refusals, ledger, .. } = &*self.0;
+        records.watch(ledger, || refusals.record(Some(Instant::now()), records)).await;
+    }
+
+    /// Waits until every emitted record is written and sent, and removes old entries of the ledger.
     pub async fn flush(&self) -> Result<(), StoreError> {
+        self.0.refusals.record(None, &self.0.records);
         #[cfg(feature = "otel")]
         if let Some(exporter) = self.0.exporter.get() {
             exporter.flush().await;
         }
-        self.0.records.flush().await
+        self.0.records.flush().await?;
+        self.0.records.remove_old(&self.0.ledger).await;
+        Ok(())
     }
 
     /// Whether exchanges are exported as spans.
@@ -191,7 +209,12 @@ impl Telemetry {
         if let Some(exporter) = self.0.exporter.get() {
             exporter.export(record);
         }
-        self.0.records.record(record);
+        let entry = ledger::entry(record);
+        if record.is_stranger {
+            self.0.refusals.add(entry, Instant::now());
+        } else {
+            self.0.records.record(entry);
+        }
         // Bytes that pass through lose nothing, so no report is stored; the ledger has the
         // exchange.
         if record.untouched {

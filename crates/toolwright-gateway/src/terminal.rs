@@ -28,6 +28,22 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
+/// What sentences say that tell a model what to do next, separated by `|`.
+const ADVICE: &str = "tell the user|ontinue without it|nswer without them|all the tool again|named here|\
+    in several calls|for less at once";
+
+/// Removes advice to a model from the end of a message, for a person.
+pub(crate) fn without_advice(message: &str) -> &str {
+    let mut text = message.trim_end();
+    loop {
+        let end = text.trim_end_matches('.').rfind(['.', '\n']).map_or(0, |end| end + 1);
+        if !ADVICE.split('|').any(|advice| text[end..].contains(advice)) {
+            return text;
+        }
+        text = text[..end].trim_end();
+    }
+}
+
 /// Displays a text on one line: control characters and line separators are escaped.
 pub(crate) struct Escaped<'t>(pub(crate) &'t str);
 
@@ -74,15 +90,15 @@ pub(crate) fn width(text: &str) -> usize {
 }
 
 /// Writes rows under a heading in aligned columns. The last column is not padded.
-pub(crate) fn table<const N: usize>(
+pub(crate) fn table(
     out: &mut impl Write,
-    heading: [&str; N],
-    rows: &[[String; N]],
+    heading: &[&str],
+    rows: &[impl AsRef<[String]>],
 ) -> io::Result<()> {
-    let heading = heading.map(str::to_owned);
-    let all = || std::iter::once(&heading).chain(rows);
-    let widths: Vec<usize> =
-        (0..N).map(|at| all().map(|row| width(&row[at])).max().unwrap_or_default()).collect();
+    let heading: Vec<String> = heading.iter().map(|own| (*own).to_owned()).collect();
+    let all = || std::iter::once(&*heading).chain(rows.iter().map(AsRef::as_ref));
+    let widest = |at: usize| all().map(|row| width(&row[at])).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..heading.len()).map(widest).collect();
     for row in all() {
         let mut line = String::new();
         for (cell, wide) in row.iter().zip(&widths) {
@@ -96,17 +112,35 @@ pub(crate) fn table<const N: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Escaped, plain, table, width};
+    use super::{Escaped, plain, table, width, without_advice};
 
     #[test]
     fn columns_line_up_in_any_script() {
         let rows = [["读取".to_owned(), "a".to_owned()], ["write".to_owned(), "b".to_owned()]];
         let mut out = Vec::new();
-        table(&mut out, ["工具名称", "X"], &rows).unwrap();
+        table(&mut out, &["工具名称", "X"], &rows).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text, "工具名称  X\n读取      a\nwrite     b\n");
         assert_eq!(width("Ａb表"), 5);
         assert_eq!((width("e\u{301}"), width("⌚")), (1, 2));
+    }
+
+    #[test]
+    fn advice_to_models_is_removed_from_the_end() {
+        for (message, rest) in [
+            (
+                "Nothing was done. Do not call it again; continue without it, or tell the user.",
+                "Nothing was done.",
+            ),
+            (
+                "- 'a.b' is missing\nCall the tool again. Correct only what is named here.",
+                "- 'a.b' is missing",
+            ),
+            ("Continue without it.", ""),
+            ("It failed: \"a.txt\" does not exist", "It failed: \"a.txt\" does not exist"),
+        ] {
+            assert_eq!(without_advice(message), rest);
+        }
     }
 
     #[test]

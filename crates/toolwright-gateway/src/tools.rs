@@ -35,6 +35,9 @@ use crate::prefabs::{Functions, Prefabs};
 /// The header that names the tools, separated by commas; `*` means all that may run.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
 
+/// The header in errors.
+const PLACE: &str = "The header `toolwright-tools`";
+
 /// Maximum number of tools that an error names.
 const MAX_NAMED: usize = 50;
 
@@ -203,6 +206,22 @@ impl Tools {
             tokio::time::timeout(LISTING_DEADLINE, listed.wait_for(|is_listed| *is_listed)).await;
     }
 
+    /// Returns the tools that a list selects as the header does, and functions of the catalog by `prefab/function`, for
+    /// the user of this machine. `place` names the list in errors.
+    pub async fn select(&self, list: &str, place: &str) -> Result<Toolbox, Fault> {
+        let all = self.for_plans(None);
+        let (functions, others): (Vec<&str>, Vec<&str>) =
+            list.split(',').map(str::trim).partition(|name| name.contains('/'));
+        let names = self.named(&others.join(","), &Client::open(), place)?;
+        let mut handlers = Vec::new();
+        for name in functions {
+            let found = all.resolve(name).await;
+            handlers.push(found.map_err(|error| unknown(place, name, &error.text))?);
+        }
+        let selected = all.only(names.iter().map(String::as_str)).with_handlers(handlers);
+        selected.map_err(|error| Fault::new(FaultClass::Invalid, error.to_string()))
+    }
+
     /// Returns all tools.
     pub fn all(&self) -> Toolbox {
         self.toolbox.clone()
@@ -273,8 +292,8 @@ impl Tools {
         }
         let mut names: Vec<String> = match headers.get(HEADER) {
             Some(value) => {
-                let said = value.to_str().map_err(|_| unknown("?", ""))?;
-                self.named(said, client)?
+                let said = value.to_str().map_err(|_| unknown(PLACE, "?", ""))?;
+                self.named(said, client, PLACE)?
             }
             None => match self.aliases.get(model) {
                 // The operator configured them for all clients that may use them.
@@ -324,14 +343,24 @@ impl Tools {
         move |name| client.may_call(name) && toolbox.may_call(name, &caller)
     }
 
+    /// Returns the built-in tools.
+    pub fn builtins(&self) -> Toolbox {
+        self.toolbox.only(self.builtins.iter().map(String::as_str))
+    }
+
+    /// Whether calls of a tool wait for approval.
+    pub fn is_guarded(&self, tool: &str) -> bool {
+        self.guarded.contains(tool)
+    }
+
     /// Returns the names of the tools that run without approval.
     pub fn runnable(&self) -> impl Iterator<Item = &str> {
         let names = self.builtins.iter().map(String::as_str);
         names.filter(|own| !self.guarded.contains(*own))
     }
 
-    /// Returns the tools that a header names.
-    fn named(&self, said: &str, client: &Client) -> Result<Vec<String>, Fault> {
+    /// Returns the tools that a header or an option (`place`) names.
+    fn named(&self, said: &str, client: &Client, place: &str) -> Result<Vec<String>, Fault> {
         let mut names = Vec::new();
         for name in said.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             if let Some(group) = self.group(name) {
@@ -339,7 +368,7 @@ impl Tools {
                 continue;
             }
             if !self.toolbox.contains(name) {
-                return Err(self.unknown(name));
+                return Err(self.unknown(name, place));
             }
             if !client.may_call(name) {
                 return Err(forbidden(client.name(), name));
@@ -387,23 +416,23 @@ impl Tools {
         Some(tools.filter(|tool| seen.insert(tool.clone())).collect())
     }
 
-    fn unknown(&self, name: &str) -> Fault {
+    fn unknown(&self, name: &str, place: &str) -> Fault {
         if self.builtins.is_empty() && self.mcp.names().next().is_none() {
             let why = "The gateway has only the tools of its catalog (`catalog`): its operator adds \
                        others with the tables `[tools]` and `[mcp.NAME]`.";
-            return unknown(name, why);
+            return unknown(place, name, why);
         }
         let names = self.toolbox.all_names();
         let suggestion = suggest(name, names.iter().map(|own| &**own));
         let hint = suggestion.map(|own| format!("Did you mean `{own}`?"));
         let shown: Vec<&str> = names.iter().map(|own| &**own).take(MAX_NAMED).collect();
-        unknown(name, &hint.unwrap_or_else(|| format!("There are: {}.", shown.join(", "))))
+        unknown(place, name, &hint.unwrap_or_else(|| format!("There are: {}.", shown.join(", "))))
     }
 }
 
-fn unknown(name: &str, hint: &str) -> Fault {
+fn unknown(place: &str, name: &str, hint: &str) -> Fault {
     let name: String = name.chars().filter(|own| !own.is_control()).take(64).collect();
-    let message = format!("The header `toolwright-tools` names an unknown tool, `{name}`. {hint}");
+    let message = format!("{place} names an unknown tool, `{name}`. {hint}");
     let mut fault = Fault::new(FaultClass::Invalid, message);
     fault.param = Some(HEADER.as_str().to_owned());
     fault

@@ -13,9 +13,9 @@
 //! | `error` | the kind of failure, if it failed |
 //! | `source` | `executed`, `cached`, `journal`, `duplicate` or `refused` |
 //! | `attempts`, `duration_us` | number of attempts, and duration |
-//! | `changes` | changes of the arguments: `{path, op}`, with `from` and `to` if data is recorded |
+//! | `changes` | changes of the arguments: `{path, op}` |
 //! | `losses` | losses of translation: `{path, what, why, severity}` |
-//! | `data` | the arguments and the outcome, secrets redacted, if data is recorded |
+//! | `data` | the arguments, the outcome, and the changes with `from` and `to`, secrets redacted, if data is recorded |
 //!
 //! The fields of an exchange, which begins with `kind`:
 //!
@@ -35,7 +35,8 @@
 //! | `calls`, `ran` | tools that the model called; tools that the gateway ran: `{tool, error, duration_us}` |
 //! | `bytes_in`, `bytes_out` | the sizes of the two bodies |
 //! | `losses`, `response_losses`, `more_losses` | losses of the request and of the response, and the number of further losses |
-//! | `data` | the bodies, secrets redacted, if data is recorded |
+//! | `count` | the number of equal requests that the entry stands for, if it is more than 1 |
+//! | `data` | the bodies between client and gateway (`request`, `response`) and between gateway and upstreams (`upstreams`), secrets redacted, if data is recorded |
 //!
 //! The fields of an answer to a call that waited for approval, which also begins with `kind`:
 //!
@@ -47,7 +48,8 @@
 //! | `approval`, `tool`, `conversation` | the id of the approval, the tool, the conversation |
 //! | `approved` | whether the call may run |
 //!
-//! By default a ledger records no data: it contains no argument and no result.
+//! By default a ledger records no data: it contains no argument and no result. A ledger in a file stores data beside the
+//! chain, which has its digest (`data_digest`): data can be removed, and the chain can still be verified.
 
 mod admit;
 mod chain;
@@ -63,9 +65,10 @@ mod time;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-pub use chain::{Broken, Damage, Head, Link, Verified};
+pub use chain::{Broken, Checkpoint, Damage, Head, Link, Verified};
 pub use entry::{ApprovalEntry, CallEntry, Entry, Kind, ResultSource};
 pub use exchange::{ExchangeEntry, Tried};
 pub use memory::MemoryLedger;
@@ -81,6 +84,8 @@ pub struct Recorded {
     pub sequence: u64,
     /// The link that chains it to the entry before
     pub link: Link,
+    /// The digest of its data, if the data is beside the chain or was removed
+    pub data_digest: Option<Arc<str>>,
     /// The entry
     pub entry: Entry,
 }

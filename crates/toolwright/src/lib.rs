@@ -66,7 +66,7 @@ pub mod environment;
 pub mod error;
 pub mod handle;
 pub mod handler;
-#[cfg(any(feature = "catalog", feature = "oauth"))]
+#[cfg(any(feature = "catalog", feature = "oauth", feature = "sqlite"))]
 mod key_file;
 pub mod ledger;
 #[doc(hidden)]

@@ -132,8 +132,16 @@ struct Parts {
 impl Toolbox {
     /// Creates a toolbox. By default every caller may call every tool, with no concurrency limit.
     pub fn new(handlers: impl IntoIterator<Item: IntoHandler>) -> Result<Toolbox, ToolboxError> {
-        let mut items = Vec::new();
-        let mut names = HashMap::new();
+        Toolbox::default().with_handlers(handlers)
+    }
+
+    /// Adds tools.
+    pub fn with_handlers(
+        mut self,
+        handlers: impl IntoIterator<Item: IntoHandler>,
+    ) -> Result<Toolbox, ToolboxError> {
+        let mut items = self.parts.items.to_vec();
+        let mut names = HashMap::clone(&self.parts.names);
         for handler in handlers.into_iter().map(IntoHandler::into_handler) {
             let tool = handler.tool().name.clone();
             if tool.is_empty() {
@@ -149,8 +157,9 @@ impl Toolbox {
             }
             items.push(Arc::new(item));
         }
-        let parts = Parts { items: items.into(), names: Arc::new(names), ..Parts::default() };
-        Ok(Toolbox { parts: Arc::new(parts) })
+        let parts = self.parts_mut();
+        (parts.items, parts.names) = (items.into(), Arc::new(names));
+        Ok(self)
     }
 
     /// A toolbox with only the named tools. Policy, limits, stores and sources are shared with this one. A

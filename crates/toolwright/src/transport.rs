@@ -35,7 +35,7 @@ pub(crate) use header::sensitive;
 pub(crate) use header::{FRAMING, remove_connection_headers};
 #[cfg(any(feature = "catalog", feature = "upstream"))]
 pub(crate) use incoming::begins_with;
-pub use incoming::{Incoming, IncomingBody};
+pub use incoming::{BodyObserver, Incoming, IncomingBody};
 pub use policy::AddressPolicy;
 pub use proxy::Proxy;
 #[cfg(feature = "mcp")]

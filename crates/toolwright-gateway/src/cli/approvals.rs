@@ -1,23 +1,22 @@
 //! `toolwright approvals`: shows and answers calls that wait for approval.
 
-use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use tokio::runtime;
 use toolwright::Caller;
 use toolwright::ledger::{Ledger as _, SqliteLedger};
 use toolwright::store::ExpiringStore;
 use toolwright_core::Json;
 
+use super::config::ConfigOptions;
 use super::exit::{self, Failure};
+use super::tools;
 use crate::gateway::STORE_FILE;
 use crate::proxy::approvals::{
     ApprovalRecord, Approvals as Store, Decision, RecordedAnswer, Status, seconds, write_time,
 };
 use crate::telemetry::ledger::FILE;
-use crate::terminal::{self, Escaped};
+use crate::terminal::Escaped;
 
 /// Maximum number of characters of arguments in a table.
 const SHOWN: usize = 60;
@@ -37,9 +36,8 @@ Examples:
 pub(crate) struct Approvals {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Use the data folder of this gateway
-    #[arg(long, value_name = "FOLDER", default_value = ".toolwright", global = true)]
-    data: PathBuf,
+    #[command(flatten)]
+    config: ConfigOptions,
     /// Write JSON: one line for each approval
     #[arg(long, global = true)]
     json: bool,
@@ -87,8 +85,7 @@ struct Answered {
 impl Approvals {
     /// Shows or answers approvals.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(exit::io("runtime"))?.block_on(self.start())
+        tools::runtime()?.block_on(self.start())
     }
 
     async fn start(self) -> Result<(), Failure> {
@@ -105,8 +102,9 @@ impl Approvals {
     }
 
     fn open(&self) -> Result<Store, Failure> {
-        let path = self.data.join(STORE_FILE);
-        let hint = "name the folder of the gateway with --data";
+        let path = self.config.data()?.join(STORE_FILE);
+        let hint =
+            "name the configuration of the gateway with --config, or its data folder with --data";
         if !path.exists() {
             let what = format!("{}: there is no such file", path.display());
             return Err(Failure::failed(what).with_hint(hint));
@@ -117,22 +115,22 @@ impl Approvals {
     }
 
     async fn list(&self, store: &Store, list: &List) -> Result<(), Failure> {
-        let mut found = store.all().await.map_err(failed)?;
+        let mut found = store.all().await.map_err(exit::failed)?;
         let now = seconds();
         found.retain(|own| list.all || own.status(now) == Status::Pending);
         if self.json {
             let lines = found.iter().map(|own| own.to_json().compact() + "\n");
             return match lines.collect::<String>().as_str() {
                 "" => Ok(()),
-                lines => terminal::write(lines).map_err(exit::io("stdout")),
+                lines => exit::print(lines),
             };
         }
         if found.is_empty() {
-            return terminal::write("no approval waits").map_err(exit::io("stdout"));
+            return exit::print("no approval waits");
         }
         let rows: Vec<[String; 6]> = found.iter().map(|own| row(own, now)).collect();
         let heading = ["ID", "STATUS", "CLIENT", "TOOL", "CREATED", "ARGUMENTS"];
-        terminal::table(&mut io::stdout().lock(), heading, &rows).map_err(exit::io("stdout"))
+        exit::print_table(&heading, &rows)
     }
 
     async fn answer(
@@ -147,12 +145,13 @@ impl Approvals {
         let answer = RecordedAnswer::now(decision, answered.reason.clone(), name.as_str());
         let tenant = &found.caller.tenant;
         // Before the answer counts, because the ledger records every answer.
-        let ledger = SqliteLedger::open(self.data.join(FILE)).map_err(failed)?;
-        let (record, is_new) = store.answer(tenant, &found.id, answer).await.map_err(failed)?;
+        let ledger = SqliteLedger::open(self.config.data()?.join(FILE)).map_err(exit::failed)?;
+        let (record, is_new) =
+            store.answer(tenant, &found.id, answer).await.map_err(exit::failed)?;
         let by = Caller::new(name.as_str()).with_tenant(Arc::clone(tenant));
         if let Some(entry) = record.ledger_entry(by).filter(|_| is_new) {
             ledger.record(entry.into());
-            ledger.flush().await.map_err(failed)?;
+            ledger.flush().await.map_err(exit::failed)?;
         }
         self.write(&record)
     }
@@ -161,12 +160,12 @@ impl Approvals {
     fn write(&self, record: &ApprovalRecord) -> Result<(), Failure> {
         let document = Json::Object(record.to_json());
         let text = if self.json { document.compact() } else { document.pretty() };
-        terminal::write(&text).map_err(exit::io("stdout"))
+        exit::print(&text)
     }
 }
 
 async fn find(store: &Store, id: &str) -> Result<ApprovalRecord, Failure> {
-    let found = store.all().await.map_err(failed)?.into_iter().find(|own| own.id == id);
+    let found = store.all().await.map_err(exit::failed)?.into_iter().find(|own| own.id == id);
     found.ok_or_else(|| {
         let hint = "`toolwright approvals` lists those that wait";
         Failure::failed(format!("there is no approval '{}'", Escaped(id))).with_hint(hint)
@@ -188,8 +187,4 @@ fn row(own: &ApprovalRecord, now: u64) -> [String; 6] {
         write_time(own.created),
         escaped(&shown),
     ]
-}
-
-fn failed(error: impl std::fmt::Display) -> Failure {
-    Failure::failed(error.to_string())
 }

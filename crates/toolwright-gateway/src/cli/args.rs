@@ -97,9 +97,7 @@ impl Judge {
             .compile(definition)
             .map_err(|reason| Failure::failed(format!("{name}: {reason}")))?;
         let settled = self.resolve(&parameters, Arguments::from_text(text));
-        let mut stdout = io::stdout().lock();
-        let result = Json::Object(settled.to_json());
-        writeln!(stdout, "{}", result.pretty()).map_err(exit::io("stdout"))?;
+        exit::print(&Json::Object(settled.to_json()).pretty())?;
         warn(&parameters);
         match settled.feedback() {
             None => Ok(()),

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use toolwright::call::CallResult;
 use toolwright::chat::response;
-use toolwright::model::Model;
 use toolwright::offline::OFFLINE;
 use toolwright::plan::record_run;
 use toolwright::run::{Agent, Limit, Limits, Run, RunError, RunEvent, RunResult};
@@ -14,13 +13,12 @@ use toolwright::{Call, Json, Part, Response};
 
 use super::exit::{self, Failure};
 use super::input;
-use super::tools::{self, Tools};
+use super::tools::{self, ToolOptions};
 use crate::terminal;
 
 /// The instructions of the model.
-const INSTRUCTIONS: &str = "You answer questions about the files, the git repository and the \
-    tables in one folder, with the tools that you have. Data behind a handle stays there: pass the \
-    handle on.";
+const INSTRUCTIONS: &str = "You answer questions with the tools that you have. Files, git and tables \
+    are those of one folder. Data behind a handle stays there: pass the handle on.";
 
 /// Maximum number of characters of arguments that progress shows.
 const SHOWN: usize = 100;
@@ -40,21 +38,25 @@ tool_desc lists the calls that were made on the way, in order (null if there wer
 adds up all turns. The tokens of offline/rules are estimated: one for four ASCII characters, one for
 any other character.
 
-A tool that changes something asks first on a terminal; elsewhere it runs only with --yes.
+The tools are the built-in ones, or those that --use selects as the header toolwright-tools of the
+gateway does; functions of the catalog are PREFAB/FUNCTION. A built-in tool that changes something asks
+first on a terminal; elsewhere it runs only with --yes. Each call is recorded in the ledger of the data
+folder, and before it changes something in its journal.
 
 Examples:
   toolwright ask \"git status\"
   toolwright ask \"读取 data.csv 并删除缺失数据\" --json
   toolwright ask \"list files\" --root src
+  toolwright ask \"现在几点？\" --use mcp:time --model gpt-4o
   toolwright ask \"读取 data.csv 并删除缺失数据\" --record plan.json")]
 pub(crate) struct Ask {
     /// Ask this question; `-` reads it from stdin
     question: String,
-    /// Ask this model
+    /// Ask this model: `upstream/model`, a name of the configuration, or an id such as `gpt-4o`
     #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
     model: String,
     #[command(flatten)]
-    tools: Tools,
+    tools: ToolOptions,
     /// Write the answer as one JSON document
     #[arg(long)]
     json: bool,
@@ -70,9 +72,6 @@ pub(crate) struct Ask {
 impl Ask {
     /// Asks the model and writes its answer.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let model = Model::new(&self.model).map_err(|error| {
-            Failure::usage(error.to_string()).with_hint("leave out --model, or use offline/rules")
-        })?;
         let question = match self.question.as_str() {
             "-" => input::text(Path::new("-"))?,
             text => text.to_owned(),
@@ -81,20 +80,30 @@ impl Ask {
             let hint = "say what you want, such as: toolwright ask \"git status\"";
             return Err(Failure::usage("the question is empty").with_hint(hint));
         }
-        let toolbox = self.tools.toolbox()?;
-        let agent = Agent::new("toolwright")
-            .with_instructions(INSTRUCTIONS)
-            .with_tools(toolbox.clone())
-            .with_model(model);
         let finished = tools::runtime()?.block_on(async {
-            let run = agent.run(question).with_limits(Limits::turns(self.turns)).build();
+            let gateway = tools::open(&self.tools.config()?)?;
+            let live = gateway.live();
+            let model = live.routes.model(&self.model).map_err(|fault| {
+                Failure::usage(fault.message).with_hint("leave out --model, or use offline/rules")
+            })?;
+            let selected = self.tools.selected(&live.tools).await?;
+            let toolbox = selected.unwrap_or_else(|| live.tools.builtins());
+            let toolbox = tools::equip(&gateway, toolbox, self.tools.yes);
+            let agent = Agent::new("toolwright")
+                .with_instructions(INSTRUCTIONS)
+                .with_tools(toolbox.clone())
+                .with_model(model);
+            let run = agent.run(question).with_limits(Limits::turns(self.turns));
+            let run = run.with_conversation(self.tools.conversation.as_str());
+            let run = run.with_context(tools::context()).build();
             let mut run = run.map_err(failed)?;
             let finished = follow(&mut run).await?;
             if let Some(file) = &self.record {
                 let recorded = record_run(&run.save(), &toolbox).await;
-                let recording = recorded.map_err(|error| Failure::failed(error.to_string()))?;
+                let recording = recorded.map_err(exit::failed)?;
                 super::plan::record::write(&recording, Some(file))?;
             }
+            gateway.telemetry.flush().await.map_err(exit::failed)?;
             Ok::<_, Failure>(finished)
         })?;
         let answer = if self.json {
@@ -102,7 +111,7 @@ impl Ask {
         } else {
             finished.response.refusal().map_or(finished.text, str::to_owned)
         };
-        terminal::write(&answer).map_err(exit::io("stdout"))
+        exit::print(&answer)
     }
 }
 

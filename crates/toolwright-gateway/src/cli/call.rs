@@ -1,18 +1,22 @@
 //! `toolwright call`: runs one tool through the same pipeline as a model's call.
 
-use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args;
 use toolwright::call::{CallResult, CallStatus};
-use toolwright::{Arguments, Body, Json, Outcome, Session};
+use toolwright::{Arguments, Body, Json, Outcome, Toolbox};
 use toolwright_core::args::Change;
 use toolwright_core::json::Object;
 use toolwright_core::object;
 
 use super::exit::{self, Failure};
 use super::input;
-use super::tools::{self, Tools};
+use super::tools::{self, ToolOptions};
 use crate::terminal;
+use crate::tools::Tools;
+
+/// Maximum number of bytes of a result that is shown to a person.
+const MAX_SHOWN_BYTES: usize = 64 << 20;
 
 /// Arguments of `call`.
 #[derive(Debug, Args)]
@@ -21,6 +25,10 @@ The arguments are JSON, or what a model wrote: they are repaired, coerced, compl
 those of a model are. The result goes to stdout; if the call failed, why goes to stderr, and the
 exit code is 1. Without a tool, the tools are listed: with --json as an array of definitions
 {\"name\", \"description\", \"parameters\"}.
+
+The tools are the built-in ones, those of the tables [mcp.NAME] of the configuration, those of the catalog,
+and its functions as PREFAB/FUNCTION. A handle (tw:…) in a result can be passed to the next call, for a day.
+The call is recorded in the ledger of the data folder, and before it changes something in its journal.
 
 With --json the result is one document:
   {\"success\": true, \"tool_name\", \"result\": …, \"changes\": […]}
@@ -32,7 +40,9 @@ Examples:
   toolwright call
   toolwright call read_file --args '{\"path\": \"README.md\"}'
   toolwright call git_log --args '{limit: 3}' --root ../project --json
-  toolwright call write_file --args @note.json --yes")]
+  toolwright call write_file --args @note.json --yes
+  toolwright call word-prefab/count_words --args '{\"text\": \"to be or not to be\"}'
+  toolwright call --use mcp:time --list")]
 pub(crate) struct Call {
     /// Call this tool; without a name, list the tools
     tool: Option<String>,
@@ -40,7 +50,7 @@ pub(crate) struct Call {
     #[arg(long, value_name = "JSON|@FILE", default_value = "{}")]
     args: String,
     #[command(flatten)]
-    tools: Tools,
+    tools: ToolOptions,
     /// Write the result as one JSON document
     #[arg(long)]
     json: bool,
@@ -51,51 +61,76 @@ pub(crate) struct Call {
 
 impl Call {
     /// Makes the call, or lists the tools.
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let toolbox = self.tools.toolbox_for_people()?;
-        let Some(tool) = self.tool.filter(|_| !self.list) else {
-            return if self.json { tools::define(&toolbox) } else { tools::list(&toolbox) };
+    pub(crate) fn run(mut self) -> Result<(), Failure> {
+        let tool = self.tool.take().filter(|_| !self.list);
+        tools::runtime()?.block_on(async {
+            match tool {
+                Some(tool) => self.call(tool).await,
+                None => self.list().await,
+            }
+        })
+    }
+
+    async fn list(&self) -> Result<(), Failure> {
+        let all = Arc::clone(&tools::inspect(&self.tools.config()?)?.live().tools);
+        let toolbox = match self.tools.selected(&all).await? {
+            Some(selected) => selected,
+            None => tools::refreshed(all.all()).await,
         };
-        let text = match self.args.strip_prefix('@') {
-            Some(file) => input::text(Path::new(file))?,
-            None => self.args,
-        };
+        tools::list(&all, toolbox, self.json)
+    }
+
+    async fn call(self, tool: String) -> Result<(), Failure> {
+        let text = input::argument(&self.args)?;
         let call = toolwright::Call::new("call_1", tool, Arguments::from_text(text));
-        let session = Session::new("call");
-        let done = tools::runtime()?.block_on(async {
-            let mut called = toolbox.call(&session, &call).await;
-            loop {
-                match called {
-                    CallStatus::Done(done) => return Ok::<CallResult, Failure>(done),
-                    CallStatus::Waiting(approval) if !self.json && !tools::is_interactive() => {
-                        let text = format!(
-                            "{} needs approval, and there is no terminal to ask on; nothing was \
-                             done",
-                            approval.call.name
-                        );
-                        return Err(
-                            Failure::failed(text).with_hint("pass --yes to approve it in advance")
-                        );
-                    }
-                    CallStatus::Waiting(approval) => {
-                        let answer = tools::confirm(&approval)?;
-                        called = toolbox.answer(&session, &approval, answer).await;
-                    }
+        let gateway = tools::open(&self.tools.config()?)?;
+        let toolbox = self.toolbox(&gateway.live().tools, &call.name).await?;
+        let toolbox = tools::equip(&gateway, toolbox, self.tools.yes);
+        let session = self.tools.session();
+        let mut called = toolbox.call(&session, &call).await;
+        let done = loop {
+            match called {
+                CallStatus::Done(done) => break done,
+                CallStatus::Waiting(_) if !self.json && !tools::is_interactive() => {
+                    let why =
+                        "needs approval, and there is no terminal to ask on; nothing was done";
+                    let failure = Failure::failed(format!("{} {why}", call.name));
+                    return Err(failure.with_hint("pass --yes to approve it in advance"));
+                }
+                CallStatus::Waiting(approval) => {
+                    let answer = tools::confirm(&approval)?;
+                    called = toolbox.answer(&session, &approval, answer).await;
                 }
             }
-        })?;
+        };
+        gateway.telemetry.flush().await.map_err(exit::failed)?;
         if self.json {
-            let document = Json::Object(document(&call.name, &done)).pretty();
-            terminal::write(&document).map_err(exit::io("stdout"))?;
+            exit::print(&Json::Object(document(&call.name, &done)).pretty())?;
         }
         match &done.error {
             None if self.json => Ok(()),
-            None => terminal::write(&done.outcome.words()).map_err(exit::io("stdout")),
+            None => exit::print(&done.outcome.words()),
             Some(error) if self.json => {
                 Err(Failure::failed(format!("{}: {}", call.name, error.error_type())))
             }
-            Some(_) => Err(Failure::failed(terminal::plain(&done.outcome.words()))),
+            Some(error) => Err(exit::call_failed(error)),
         }
+    }
+
+    /// Returns the tools. The result of the one that is called is not shortened for a model.
+    async fn toolbox(&self, tools: &Tools, name: &str) -> Result<Toolbox, Failure> {
+        let all = match self.tools.selected(tools).await? {
+            Some(selected) => selected,
+            None if name.contains('/') || tools.all().handler(name).is_some() => {
+                tools.for_plans(None)
+            }
+            None => tools::refreshed(tools.for_plans(None)).await,
+        };
+        let Ok(handler) = all.resolve(name).await else { return Ok(all) };
+        let own = handler.tool().name.clone();
+        let others = all.filtered(move |name| name != own);
+        let toolbox = others.with_handlers([handler.with_budget(MAX_SHOWN_BYTES)]);
+        toolbox.map_err(exit::failed)
     }
 }
 
@@ -112,7 +147,7 @@ fn document(tool: &str, done: &CallResult) -> Object {
         Some(error) => object! {
             "success": false,
             "tool_name": tool,
-            "error": error.text.as_str(),
+            "error": terminal::without_advice(&error.text),
             "error_type": error.error_type(),
             "changes": changes,
         },

@@ -8,17 +8,12 @@ mod mcp;
 mod show;
 mod test;
 
-use std::io;
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand, ValueEnum};
-use toolwright::catalog::{
-    Access, Catalog as Store, CatalogError, LookupError, PrefabVersion, Visibility,
-};
+use toolwright::catalog::{Access, Catalog as Store, LookupError, PrefabVersion, Visibility};
 use toolwright_core::Json;
 
+use super::config::ConfigOptions;
 use super::exit::{self, Failure};
-use crate::config::Config;
 use crate::terminal;
 
 /// Arguments of `catalog`.
@@ -49,9 +44,8 @@ pub(crate) struct Catalog {
 /// Arguments of every action.
 #[derive(Debug, Args)]
 struct Common {
-    /// Use this data folder
-    #[arg(long, value_name = "DIR", default_value = ".toolwright", global = true)]
-    data: PathBuf,
+    #[command(flatten)]
+    config: ConfigOptions,
     /// Write JSON
     #[arg(long, global = true)]
     json: bool,
@@ -154,23 +148,6 @@ struct Remove {
     all: bool,
 }
 
-/// The configuration, for actions that need it.
-#[derive(Debug, Args)]
-struct ConfigFile {
-    /// Read this configuration file [default: toolwright.toml]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-}
-
-impl ConfigFile {
-    fn load(&self, common: &Common) -> Result<Config, Failure> {
-        let environment = |name: &str| std::env::var(name).ok();
-        let mut config = Config::load(self.config.as_deref(), &environment)?;
-        config.data.clone_from(&common.data);
-        Ok(config)
-    }
-}
-
 impl Catalog {
     /// Runs the action.
     pub(crate) fn run(self) -> Result<(), Failure> {
@@ -207,7 +184,7 @@ impl Catalog {
 
 impl Common {
     fn open(&self) -> Result<Store, Failure> {
-        Store::open(&self.data).map_err(failed)
+        Store::open(&self.config.data()?).map_err(exit::failed)
     }
 
     /// Writes a document as JSON, or rows as a table.
@@ -218,14 +195,10 @@ impl Common {
         rows: &[[String; N]],
     ) -> Result<(), Failure> {
         if self.json {
-            return terminal::write(&document().pretty()).map_err(exit::io("stdout"));
+            return exit::print(&document().pretty());
         }
-        terminal::table(&mut io::stdout().lock(), heading, rows).map_err(exit::io("stdout"))
+        exit::print_table(&heading, rows)
     }
-}
-
-fn failed(error: CatalogError) -> Failure {
-    Failure::failed(error.to_string())
 }
 
 fn not_found(error: LookupError) -> Failure {

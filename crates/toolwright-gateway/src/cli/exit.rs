@@ -1,8 +1,10 @@
 //! How a command ends: one line on stderr, an optional hint, and an exit code.
 
+use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use toolwright::CallError;
 use toolwright_core::translate::TranslateError;
 
 use crate::config::ConfigError;
@@ -37,6 +39,7 @@ impl Failure {
     #[allow(clippy::print_stderr)]
     pub(crate) fn report(self) -> ExitCode {
         match self.hint {
+            _ if self.code == 0 => {}
             Some(hint) => eprintln!("error: {}\nhint: {hint}", self.message),
             None => eprintln!("error: {}", self.message),
         }
@@ -77,7 +80,31 @@ impl From<ConfigError> for Failure {
     }
 }
 
-/// Converts an IO error, with the name of the file or stream.
+/// Converts an error.
+pub(crate) fn failed(error: impl Display) -> Failure {
+    Failure::failed(error.to_string())
+}
+
+/// Converts the error of a call, for the person who made it.
+pub(crate) fn call_failed(error: &CallError) -> Failure {
+    Failure::failed(terminal::plain(terminal::without_advice(&error.text)))
+}
+
+/// Writes text to stdout.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    terminal::write(text).map_err(io("stdout"))
+}
+
+/// Writes rows under a heading to stdout.
+pub(crate) fn print_table(heading: &[&str], rows: &[impl AsRef<[String]>]) -> Result<(), Failure> {
+    terminal::table(&mut io::stdout().lock(), heading, rows).map_err(io("stdout"))
+}
+
+/// Converts an IO error, with the name of the file or stream. A reader that has closed the pipe, such as `head`, has all
+/// that it wants: the command ends without a message and with exit code 0.
 pub(crate) fn io(what: &str) -> impl FnOnce(io::Error) -> Failure + '_ {
-    move |error| Failure::failed(format!("{what}: {error}"))
+    move |error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure { message: String::new(), hint: None, code: 0 },
+        _ => Failure::failed(format!("{what}: {error}")),
+    }
 }

@@ -34,6 +34,14 @@ pub(crate) fn text(file: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::failed(format!("{name}: the text is not UTF-8")))
 }
 
+/// Returns the text of an argument, or of the file that it names with `@`.
+pub(crate) fn argument(argument: &str) -> Result<String, Failure> {
+    match argument.strip_prefix('@') {
+        Some(file) => text(Path::new(file)),
+        None => Ok(argument.to_owned()),
+    }
+}
+
 fn bytes(file: Option<&Path>) -> Result<(String, Vec<u8>), Failure> {
     let named = file.filter(|file| *file != Path::new("-"));
     let name = named.map_or("stdin".to_owned(), |file| file.display().to_string());

@@ -10,7 +10,6 @@ use toolwright_core::{Json, object};
 use super::exit::{self, Failure};
 use crate::config::name;
 use crate::key::{KeyHash, generate};
-use crate::terminal;
 
 /// Arguments of `key`.
 #[derive(Debug, Args)]
@@ -69,12 +68,12 @@ impl Key {
                 "hash": hash.as_str(),
                 "toml": table.as_str(),
             };
-            return terminal::write(&Json::Object(document).pretty()).map_err(exit::io("stdout"));
+            return exit::print(&Json::Object(document).pretty());
         }
         // Starts with an empty line, since it may be appended to a file without a final newline.
         let table = format!("\n{table}");
         // The table first: a key without its table is useless.
-        terminal::write(&table).map_err(exit::io("stdout"))?;
+        exit::print(&table)?;
         let key = key.expose();
         writeln!(io::stderr().lock(), "The key of {}, shown this once:\n{key}", self.name)
             .map_err(exit::io("stderr"))

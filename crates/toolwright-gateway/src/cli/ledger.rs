@@ -1,15 +1,18 @@
-//! `toolwright ledger`: shows and verifies the entries of a ledger.
+//! `toolwright ledger`: shows, sums up, exports and verifies the entries of a ledger.
 
-use std::fmt::Write as _;
-use std::io::{self, Write as _};
+mod export;
+mod sum;
+
+use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use clap::{Args, Subcommand, ValueEnum};
-use toolwright::ledger::{Gap, Head, Kind, LedgerFile, Query, Recorded};
+use clap::{Args, Subcommand};
+use toolwright::ledger::{Checkpoint, Gap, Head, Kind, LedgerFile, Query, Recorded};
 use toolwright_core::json::Object;
-use toolwright_core::{Json, object};
+use toolwright_core::{Json, date, duration, object};
 
+use super::config::ConfigOptions;
 use super::exit::{self, Failure};
 use crate::telemetry::ledger::FILE;
 use crate::terminal;
@@ -22,20 +25,26 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Arguments of `ledger`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The ledger is a file of the gateway's data folder. It may be read while the gateway runs.
+The ledger is a file of the data folder. It may be read while the gateway runs.
+
+A TIME is a date (2026-11-15, or 2026-11-15T08:00:00; UTC) or a duration before now (90s, 15m, 2h, 7d).
 
 A gap is a place where entries may be missing: a process was killed before it had written all of them,
 or the file could not be written and entries were dropped. It is no damage: verify reports gaps and
-exits with 0.
+exits with 0. A checkpoint, signed with signing.key, stands for entries that max_age in [ledger] removed.
 
 Examples:
   toolwright ledger verify
   toolwright ledger verify --against 1042:9f2c…
-  toolwright ledger show --caller alice --kind exchange --limit 20
-  toolwright ledger tail --json | jq .model")]
+  toolwright ledger show --caller alice --kind exchange --since 2h
+  toolwright ledger tail --json | jq .model
+  toolwright ledger sum --by caller,model,day --since 30d
+  toolwright ledger export --format csv --since 2026-11-01 --until 2026-12-01 > november.csv")]
 pub(crate) struct Ledger {
     #[command(subcommand)]
     action: Action,
+    #[command(flatten)]
+    place: LedgerPath,
 }
 
 #[derive(Debug, Subcommand)]
@@ -46,25 +55,26 @@ enum Action {
     Show(Show),
     /// List the newest entries, then new ones as they are written
     Tail(Show),
+    /// Count exchanges, calls and tokens
+    Sum(sum::Sum),
+    /// Write all entries, the oldest first
+    Export(export::Export),
 }
 
 #[derive(Debug, Args)]
 struct LedgerPath {
+    #[command(flatten)]
+    config: ConfigOptions,
     /// Read this ledger
-    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    #[arg(long, value_name = "FILE", conflicts_with = "data", global = true)]
     file: Option<PathBuf>,
-    /// Read the ledger of this data folder
-    #[arg(long, value_name = "FOLDER", default_value = ".toolwright")]
-    data: PathBuf,
-    /// Write JSON: one document for verify, one line for each entry otherwise
-    #[arg(long)]
+    /// Write JSON: one document for verify and sum, one line for each entry otherwise
+    #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 struct Verify {
-    #[command(flatten)]
-    place: LedgerPath,
     /// Check that the chain contains this head, which was stored elsewhere
     #[arg(long, value_name = "HEAD")]
     against: Option<Head>,
@@ -73,22 +83,7 @@ struct Verify {
 #[derive(Debug, Args)]
 struct Show {
     #[command(flatten)]
-    place: LedgerPath,
-    /// Show only entries of this kind
-    #[arg(long)]
-    kind: Option<Shown>,
-    /// Show only entries of this run, or of the request with this id
-    #[arg(long, value_name = "ID")]
-    run: Option<String>,
-    /// Show only calls of this tool
-    #[arg(long, value_name = "NAME")]
-    tool: Option<String>,
-    /// Show only entries of this client
-    #[arg(long, value_name = "NAME")]
-    caller: Option<String>,
-    /// Show only entries of this tenant
-    #[arg(long, value_name = "NAME")]
-    tenant: Option<String>,
+    filter: Filter,
     /// Show only entries after this one
     #[arg(long, value_name = "N")]
     after: Option<u64>,
@@ -97,135 +92,200 @@ struct Show {
     limit: usize,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Shown {
-    /// Calls of tools
-    Call,
-    /// Exchanges with models
-    Exchange,
-    /// Answers to calls that waited for approval
-    Approval,
+/// Arguments that select entries.
+#[derive(Debug, Args)]
+struct Filter {
+    /// Only calls of tools, exchanges with models, or answers to calls that waited for approval
+    #[arg(long, value_parser = ["call", "exchange", "approval"])]
+    kind: Option<String>,
+    /// Only entries of this run, or of the request with this id
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
+    /// Only calls of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Only entries of this client
+    #[arg(long, value_name = "NAME")]
+    caller: Option<String>,
+    /// Only entries of this tenant
+    #[arg(long, value_name = "NAME")]
+    tenant: Option<String>,
+    /// Only entries that began at this time or later
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    since: Option<SystemTime>,
+    /// Only entries that began before this time
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    until: Option<SystemTime>,
+}
+
+/// Reads a date, a time, or a duration before now.
+fn moment(text: &str) -> Result<SystemTime, String> {
+    if let Some(ago) = duration::parse(text) {
+        return SystemTime::now().checked_sub(ago).ok_or_else(|| "this is too long ago".to_owned());
+    }
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    let seconds = date::read(text).or_else(|| date::read(&format!("{text}T00:00:00")));
+    seconds.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds)).ok_or_else(|| {
+        let units = duration::UNITS;
+        format!("write a date such as 2026-11-15 or 2026-11-15T08:00:00, or a duration with one of {units}")
+    })
 }
 
 impl Ledger {
     /// Reads the ledger.
     pub(crate) fn run(self) -> Result<(), Failure> {
+        let (file, json) = (self.place.open()?, self.place.json);
         match self.action {
-            Action::Verify(verify) => verify.run(),
-            Action::Show(show) => {
-                let file = show.place.open()?;
-                show.entries(&file, show.newest(&file)?).map(|_| ())
-            }
-            Action::Tail(tail) => tail.follow(),
+            Action::Verify(verify) => verify.run(&file, json),
+            Action::Show(show) => show.write(&file, json).map(|_| ()),
+            Action::Tail(tail) => tail.follow(&file, json),
+            Action::Sum(sum) => sum.run(&file, json),
+            Action::Export(export) => export.run(&file),
         }
     }
 }
 
 impl LedgerPath {
     fn open(&self) -> Result<LedgerFile, Failure> {
-        let path = self.file.clone().unwrap_or_else(|| self.data.join(FILE));
-        let hint = "name the folder of the gateway with --data, or the file with --file";
+        let path = match &self.file {
+            Some(file) => file.clone(),
+            None => self.config.data()?.join(FILE),
+        };
+        let hint = "name the configuration of the gateway with --config, its data folder with --data, or \
+                    the file with --file";
         LedgerFile::open(path).map_err(|error| Failure::failed(error.to_string()).with_hint(hint))
     }
 }
 
 impl Verify {
-    fn run(self) -> Result<(), Failure> {
-        let file = self.place.open()?;
-        let gaps = file.gaps().map_err(failed)?;
-        let verified = file.verify(self.against).map_err(failed)?;
-        let text = if self.place.json {
+    fn run(self, file: &LedgerFile, json: bool) -> Result<(), Failure> {
+        let gaps = file.gaps().map_err(exit::failed)?;
+        let verified = file.verify(self.against).map_err(exit::failed)?;
+        let checkpoint = verified.checkpoint;
+        let text = if json {
             let gaps: Vec<Object> = gaps.iter().map(Gap::to_json).collect();
             let document = object! {
                 "entries": verified.entries,
                 "head": verified.head.to_string(),
+                "without_data": verified.without_data,
+                "checkpoint": checkpoint.map_or(Json::Null, |own| own.head.to_string().into()),
+                "removed": checkpoint.map_or(0, |own| own.removed),
                 "gaps": gaps,
             };
             Json::Object(document).pretty()
         } else {
-            let mut text =
-                format!("{} entries, none changed\nhead {}\n", verified.entries, verified.head);
-            for gap in &gaps {
-                // Writing to a string cannot fail.
-                let _written = writeln!(text, "gap {gap}");
-            }
-            text
+            let (entries, head) = (verified.entries, verified.head);
+            let mut lines = vec![format!("{entries} entries, none changed\nhead {head}")];
+            lines.extend(checkpoint.map(|Checkpoint { head, removed, .. }| {
+                format!(
+                    "checkpoint {head}, validly signed, for {removed} entries that max_age removed"
+                )
+            }));
+            let removed = Some(verified.without_data).filter(|count| *count > 0);
+            lines.extend(removed.map(|count| format!("the data of {count} entries was removed")));
+            lines.extend(gaps.iter().map(|gap| format!("gap {gap}")));
+            lines.join("\n")
         };
-        terminal::write(&text).map_err(exit::io("stdout"))
+        exit::print(&text)?;
+        match (self.against, checkpoint) {
+            (Some(against), Some(own)) if against.sequence < own.head.sequence => {
+                let what = format!("entry {} was removed because of its age", against.sequence);
+                Err(Failure::failed(format!("{what}, so the chain cannot be compared with it")))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
-impl Show {
+/// Writes a time, in seconds.
+fn utc(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    format!("{}Z", date::write(seconds))
+}
+
+impl Filter {
     fn query(&self) -> Query {
-        let kind = self.kind.map(|kind| match kind {
-            Shown::Call => Kind::Call,
-            Shown::Exchange => Kind::Exchange,
-            Shown::Approval => Kind::Approval,
-        });
+        let kind = |word: &str| {
+            [Kind::Call, Kind::Exchange, Kind::Approval]
+                .into_iter()
+                .find(|kind| kind.word() == word)
+        };
         Query {
-            kind,
+            kind: self.kind.as_deref().and_then(kind),
             run: self.run.clone(),
             tool: self.tool.clone(),
             caller: self.caller.clone(),
             tenant: self.tenant.clone(),
-            after: self.after,
+            since: self.since,
+            until: self.until,
+            limit: PAGE_ENTRIES,
             ..Query::new()
         }
     }
+}
 
-    /// Returns the newest entries, newest last.
-    fn newest(&self, file: &LedgerFile) -> Result<Vec<Recorded>, Failure> {
-        let query = Query { after: None, ..self.query() }.newest_first().with_limit(self.limit);
-        let mut entries = file.entries(&query).map_err(failed)?;
+/// Reads all entries that match a query, page by page, the oldest first.
+fn pages(
+    file: &LedgerFile,
+    mut query: Query,
+    mut visit: impl FnMut(Recorded) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    loop {
+        let page = file.entries(&query).map_err(exit::failed)?;
+        let Some(last) = page.last() else { return Ok(()) };
+        query.after = Some(last.sequence);
+        page.into_iter().try_for_each(&mut visit)?;
+    }
+}
+
+impl Show {
+    /// Writes the newest entries, newest last; returns the position of the last one.
+    fn write(&self, file: &LedgerFile, json: bool) -> Result<Option<u64>, Failure> {
+        let query = self.filter.query().newest_first().with_limit(self.limit);
+        let mut entries = file.entries(&query).map_err(exit::failed)?;
         entries.retain(|found| self.after.is_none_or(|after| found.sequence > after));
         entries.reverse();
-        Ok(entries)
-    }
-
-    /// Writes entries, with the gaps between them; returns the position of the last one.
-    fn entries(&self, file: &LedgerFile, entries: Vec<Recorded>) -> Result<Option<u64>, Failure> {
-        let gaps = file.gaps().map_err(failed)?;
-        let mut out = io::stdout().lock();
-        let last = entries.last().map(|found| found.sequence);
-        for found in entries {
-            let before = gaps.iter().filter(|gap| gap.after + 1 == found.sequence);
-            for gap in before {
-                let line = if self.place.json {
-                    Json::Object(object! {"gap": gap.to_json()}).compact()
-                } else {
-                    format!("   gap {gap}")
-                };
-                writeln!(out, "{line}").map_err(exit::io("stdout"))?;
-            }
-            let line = if self.place.json { document(&found) } else { line(&found) };
-            writeln!(out, "{}", terminal::plain(&line)).map_err(exit::io("stdout"))?;
-        }
-        out.flush().map_err(exit::io("stdout"))?;
-        Ok(last)
+        write(file, &entries, json)
     }
 
     /// Writes entries as they are recorded, until the command is stopped.
-    fn follow(self) -> Result<(), Failure> {
-        let file = self.place.open()?;
-        let mut last = self.entries(&file, self.newest(&file)?)?.or(self.after);
+    fn follow(self, file: &LedgerFile, json: bool) -> Result<(), Failure> {
+        let mut last = self.write(file, json)?.or(self.after);
         loop {
             std::thread::sleep(POLL_INTERVAL);
-            let query = Query { after: last.or(Some(0)), ..self.query() }.with_limit(PAGE_ENTRIES);
-            let new = file.entries(&query).map_err(failed)?;
-            last = self.entries(&file, new)?.or(last);
+            let query = Query { after: last.or(Some(0)), ..self.filter.query() };
+            last = write(file, &file.entries(&query).map_err(exit::failed)?, json)?.or(last);
         }
     }
 }
 
-fn failed(error: impl std::fmt::Display) -> Failure {
-    Failure::failed(error.to_string())
+/// Writes entries, with the gaps between them; returns the position of the last one.
+fn write(file: &LedgerFile, entries: &[Recorded], json: bool) -> Result<Option<u64>, Failure> {
+    let gaps = file.gaps().map_err(exit::failed)?;
+    let mut out = io::stdout().lock();
+    for found in entries {
+        let before = gaps.iter().filter(|gap| gap.after + 1 == found.sequence);
+        for gap in before {
+            let line = if json {
+                Json::Object(object! {"gap": gap.to_json()}).compact()
+            } else {
+                format!("   gap {gap}")
+            };
+            writeln!(out, "{line}").map_err(exit::io("stdout"))?;
+        }
+        let line = if json { document(found).compact() } else { line(found) };
+        writeln!(out, "{}", terminal::plain(&line)).map_err(exit::io("stdout"))?;
+    }
+    out.flush().map_err(exit::io("stdout"))?;
+    Ok(entries.last().map(|found| found.sequence))
 }
 
 /// Returns an entry as JSON, with its position.
-fn document(found: &Recorded) -> String {
+fn document(found: &Recorded) -> Object {
     let mut document = object! {"sequence": found.sequence, "link": found.link.to_string()};
     document.merge(&found.entry.to_json());
-    Json::Object(document).compact()
+    document.insert_some("data_digest", found.data_digest.as_deref());
+    document
 }
 
 /// Returns an entry as one line.
@@ -237,7 +297,9 @@ fn line(found: &Recorded) -> String {
         (Some(call), _) => format!("call {} {}", call.tool, text("outcome")),
         (_, Some(exchange)) => {
             let status = exchange.status.to_string();
-            format!("{} {} → {} {status}", text("endpoint"), text("model"), text("upstream"))
+            let times =
+                if exchange.count > 1 { format!(" ×{}", exchange.count) } else { String::new() };
+            format!("{} {} → {} {status}{times}", text("endpoint"), text("model"), text("upstream"))
         }
         _ => entry.as_approval().map_or_else(String::new, |answer| {
             let word = if answer.approved { "approved" } else { "rejected" };

@@ -4,31 +4,27 @@ mod add;
 mod approve;
 mod login;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use futures_util::future::join_all;
 use toolwright::call::CallStatus;
 use toolwright::handle::MemoryHandles;
-use toolwright::ledger::MemoryLedger;
 use toolwright::mcp::server::{Announcer, Exchange, Server, serve_stdio};
-use toolwright::mcp::{Client, ClientError, DefinitionPins, Interaction, ServerInfo};
-use toolwright::{Arguments, Call, Context, Session, Toolbox};
+use toolwright::mcp::{Client, ClientError, DefinitionPins, ServerInfo};
+use toolwright::{Arguments, Call, Session, Toolbox};
 use toolwright_core::{Json, object, suggest};
 
 use self::add::Add;
 use self::login::{Login, Logout};
+use super::config::ConfigOptions;
 use super::exit::{self, Failure};
-use super::form::TerminalForm;
 use super::{input, tools};
 use crate::config::{Config, McpPlace};
 use crate::mcp::McpServers;
 use crate::mcp::pins::Pins;
-use crate::prefabs::Prefabs;
 use crate::telemetry::RequestId;
 use crate::terminal;
-use crate::tools::{CatalogModels, Tools};
 
 /// Arguments of `mcp`.
 #[derive(Debug, Args)]
@@ -48,12 +44,8 @@ Examples:
 pub(crate) struct Mcp {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Read this configuration [default: toolwright.toml, if it exists]
-    #[arg(long, value_name = "FILE", global = true)]
-    config: Option<PathBuf>,
-    /// Use this data folder [default: that of the configuration]
-    #[arg(long, value_name = "DIR", global = true)]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigOptions,
     /// Write JSON
     #[arg(long, global = true)]
     json: bool,
@@ -92,13 +84,9 @@ impl Mcp {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(exit::io("runtime"))?;
         if let Some(Action::Add(add)) = self.action {
-            return runtime.block_on(add.run(self.config.as_deref(), self.data));
+            return runtime.block_on(add.run(self.config));
         }
-        let environment = |name: &str| std::env::var(name).ok();
-        let mut config = Config::load(self.config.as_deref(), &environment)?;
-        if let Some(data) = &self.data {
-            config.data.clone_from(data);
-        }
+        let config = self.config.load()?;
         let done = runtime.block_on(async {
             match self.action {
                 None | Some(Action::Add(_)) => serve(&config).await,
@@ -117,9 +105,7 @@ impl Mcp {
 
 /// Serves a client on stdin and stdout.
 async fn serve(config: &Config) -> Result<(), Failure> {
-    let prefabs = Arc::new(Prefabs::new(config.data.clone(), Arc::clone(&config.catalog)));
-    let (ledger, models) = (Arc::new(MemoryLedger::default()), CatalogModels::default());
-    let tools = Arc::new(Tools::new(config, ledger, &prefabs, models, &Tools::default())?);
+    let tools = Arc::clone(&tools::inspect(config)?.live().tools);
     let announcer = Announcer::default();
     tools.follow(&announcer);
     tools.listed().await;
@@ -198,7 +184,7 @@ async fn list(config: &Config, is_json: bool) -> Result<(), Failure> {
         })
     });
     let rows = join_all(rows).await;
-    let text = if is_json {
+    if is_json {
         let row = |row: &Row| {
             let mut document = object! {"name": row.name.as_str(), "place": row.place.as_str()};
             match &row.info {
@@ -214,9 +200,9 @@ async fn list(config: &Config, is_json: bool) -> Result<(), Failure> {
             }
             Json::from(document)
         };
-        Json::Array(rows.iter().map(row).collect()).pretty()
+        exit::print(&Json::Array(rows.iter().map(row).collect()).pretty())
     } else if rows.is_empty() {
-        "no MCP servers; add the table [mcp.NAME] to toolwright.toml".to_owned()
+        exit::print("no MCP servers; add the table [mcp.NAME] to toolwright.toml")
     } else {
         let row = |row: &Row| {
             let (version, state) = match &row.info {
@@ -235,16 +221,8 @@ async fn list(config: &Config, is_json: bool) -> Result<(), Failure> {
             [row.name.clone(), version, terminal::plain(&state), terminal::plain(&row.place)]
         };
         let rows: Vec<[String; 4]> = rows.iter().map(row).collect();
-        table(["NAME", "VERSION", "STATE", "SERVER"], &rows)
-    };
-    terminal::write(&text).map_err(exit::io("stdout"))
-}
-
-fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
-    let mut out = Vec::new();
-    // Writing to a vector does not fail.
-    let _ = terminal::table(&mut out, heading, rows);
-    String::from_utf8_lossy(&out).into_owned()
+        exit::print_table(&["NAME", "VERSION", "STATE", "SERVER"], &rows)
+    }
 }
 
 /// The failure for a server that is not configured.
@@ -279,7 +257,7 @@ impl Test {
         let problems: Vec<String> =
             reports.iter().flat_map(|own| &own.problems).map(ToString::to_string).collect();
         let tools = toolbox.tools();
-        let text = if is_json {
+        if is_json {
             let tool = |tool: &toolwright::Tool| {
                 Json::from(object! {
                     "name": tool.name.as_str(),
@@ -288,7 +266,7 @@ impl Test {
             };
             let problems: Vec<Json> = problems.iter().map(|own| own.as_str().into()).collect();
             let tools: Vec<Json> = tools.iter().map(tool).collect();
-            Json::from(object! {"tools": tools, "problems": problems}).pretty()
+            exit::print(&Json::from(object! {"tools": tools, "problems": problems}).pretty())?;
         } else {
             let row = |tool: &toolwright::Tool| {
                 let about = tool.description.as_deref().unwrap_or_default();
@@ -296,9 +274,8 @@ impl Test {
                 [tool.name.clone(), terminal::plain(first)]
             };
             let rows: Vec<[String; 2]> = tools.iter().map(row).collect();
-            table(["TOOL", "DESCRIPTION"], &rows)
-        };
-        terminal::write(&text).map_err(exit::io("stdout"))?;
+            exit::print_table(&["TOOL", "DESCRIPTION"], &rows)?;
+        }
         match problems.first() {
             None => Ok(()),
             Some(_) => Err(Failure::failed(terminal::plain(&problems.join("\n")))),
@@ -307,23 +284,15 @@ impl Test {
 
     /// Calls a tool. The user of the terminal gives input that the server asks for.
     async fn call(&self, toolbox: &Toolbox, tool: &str) -> Result<(), Failure> {
-        let text = match self.args.strip_prefix('@') {
-            Some(file) => input::text(Path::new(file))?,
-            None => self.args.clone(),
-        };
-        let mut interaction = Interaction::new();
-        if tools::is_interactive() {
-            interaction = interaction.with_input(TerminalForm);
-        }
-        let context = Context::new().with(interaction);
-        let session = Session::new("test").with_context(context);
+        let text = input::argument(&self.args)?;
+        let session = Session::new("test").with_context(tools::context());
         let call = Call::new("call_1", tool, Arguments::from_text(text));
         let CallStatus::Done(done) = toolbox.call(&session, &call).await else {
             return Err(Failure::failed(format!("{tool} needs approval")));
         };
         match &done.error {
-            Some(_) => Err(Failure::failed(terminal::plain(&done.outcome.words()))),
-            None => terminal::write(&done.outcome.words()).map_err(exit::io("stdout")),
+            Some(error) => Err(exit::call_failed(error)),
+            None => exit::print(&done.outcome.words()),
         }
     }
 }

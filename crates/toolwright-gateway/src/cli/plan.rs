@@ -187,7 +187,7 @@ impl Check {
             format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
         };
         let (steps, edges) = (count(steps, "step"), count(report.edges.len(), "edge"));
-        terminal::write(&format!("plan is valid: {steps}, {edges}")).map_err(exit::io("stdout"))
+        exit::print(&format!("plan is valid: {steps}, {edges}"))
     }
 }
 
@@ -258,12 +258,11 @@ fn read(file: &Path) -> Result<Document, Failure> {
 /// Writes a document to a file, or to stdout.
 fn save(document: &Json, file: Option<&Path>) -> Result<(), Failure> {
     let Some(file) = file else { return print(document) };
-    let text = document.pretty() + "\n";
-    std::fs::write(file, text).map_err(exit::io(&file.display().to_string()))
+    draw::write(file, &(document.pretty() + "\n"))
 }
 
 fn print(document: &Json) -> Result<(), Failure> {
-    terminal::write(&document.pretty()).map_err(exit::io("stdout"))
+    exit::print(&document.pretty())
 }
 
 /// Prints errors, one on a line.

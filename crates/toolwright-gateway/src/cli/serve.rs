@@ -4,13 +4,13 @@ mod banner;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
 use tokio::runtime;
 
+use super::config::{ConfigOptions, environment};
 use super::exit::{self, Failure};
 use crate::config::{Config, ConfigError, LogFormat, listen};
 use crate::gateway::Gateway;
@@ -34,15 +34,11 @@ Examples:
   toolwright serve --config gateway.toml --log full
   toolwright serve --listen 0.0.0.0:8000 --open")]
 pub(crate) struct Serve {
-    /// Read the configuration from this file [default: toolwright.toml, if it exists]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigOptions,
     /// Listen on this address; port 0 takes any free port, which is printed [default: 127.0.0.1:8000]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// Keep the ledger and other data in this folder [default: .toolwright]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
     /// Accept requests from other machines without a key
     #[arg(long)]
     open: bool,
@@ -66,12 +62,11 @@ impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let config = self.load()?;
         config.check_listen(config.listen)?;
-        let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
-        let telemetry = Telemetry::open(&config).map_err(|error| failed(&error))?;
+        let telemetry = Telemetry::open(&config).map_err(exit::failed)?;
         let started = log::start(&config.log, telemetry.metrics());
-        let (_lines, level) = started.map_err(|error| failed(&error))?;
+        let (_lines, level) = started.map_err(exit::failed)?;
         let gateway = Gateway::new(&config, &environment, telemetry)?.with_data(&config);
-        let gateway = Arc::new(gateway.map_err(|error| failed(&error))?);
+        let gateway = Arc::new(gateway.map_err(exit::failed)?);
         let runtime = runtime::Builder::new_multi_thread().enable_all().build();
         let ended =
             runtime.map_err(exit::io("runtime"))?.block_on(self.serve(&config, gateway, level))?;
@@ -86,11 +81,8 @@ impl Serve {
 
     /// Loads the configuration and applies the arguments of the command line.
     fn load(&self) -> Result<Config, ConfigError> {
-        let mut config = Config::load(self.config.as_deref(), &environment)?;
+        let mut config = self.config.load()?;
         config.listen = self.listen.unwrap_or(config.listen);
-        if let Some(data) = &self.data {
-            config.data.clone_from(data);
-        }
         config.open |= self.open;
         config.mcp_fixtures = self.mcp_fixtures;
         config.log.format = self.log.unwrap_or(config.log.format);
@@ -107,10 +99,10 @@ impl Serve {
         #[cfg(feature = "otel")]
         export(&gateway.telemetry)?;
         let loaded = gateway.reasoning_cache.load(Instant::now()).await;
-        loaded.map_err(|error| Failure::failed(error.to_string()))?;
-        tokio::spawn(gateway.telemetry.records().clone().watch());
+        loaded.map_err(exit::failed)?;
+        tokio::spawn(gateway.telemetry.clone().watch());
         let reported = gateway.stores.saved.report_unfinished().await;
-        reported.map_err(|error| Failure::failed(error.to_string()))?;
+        reported.map_err(exit::failed)?;
         tokio::spawn(Arc::clone(&gateway.stores.saved).prune());
         gateway.live().tools.follow(&gateway.announcer);
         let prefabs = Arc::clone(&gateway.prefabs);
@@ -146,8 +138,8 @@ impl Serve {
             _ = stopped => {}
             _ = obeying => {}
         }
-        telemetry.flush().await.map_err(|error| Failure::failed(error.to_string()))?;
-        responses.flush().await.map_err(|error| Failure::failed(error.to_string()))?;
+        telemetry.flush().await.map_err(exit::failed)?;
+        responses.flush().await.map_err(exit::failed)?;
         Ok(ended)
     }
 }
@@ -157,15 +149,11 @@ impl Serve {
 fn export(telemetry: &Telemetry) -> Result<(), Failure> {
     use crate::telemetry::otel::{Exporter, Settings};
     let settings = Settings::of(&environment);
-    if let Some(settings) = settings.map_err(|error| Failure::failed(error.to_string()))? {
+    if let Some(settings) = settings.map_err(exit::failed)? {
         let exporter = Exporter::start(settings, telemetry.metrics());
-        telemetry.export(exporter.map_err(|error| Failure::failed(error.to_string()))?);
+        telemetry.export(exporter.map_err(exit::failed)?);
     }
     Ok(())
-}
-
-fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }
 
 /// Returns the settings of the server from a configuration.

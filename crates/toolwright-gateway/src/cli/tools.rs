@@ -1,5 +1,4 @@
-//! The tools of `call` and `ask`: the built-in tools, within a folder. Tools with effects need
-//! approval.
+//! The tools of a command: those of the configuration, with the ledger, the journal and the handles of the data folder.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
@@ -7,65 +6,104 @@ use std::sync::Arc;
 
 use clap::Args;
 use tokio::runtime::{Builder, Runtime};
-use toolwright::builtin::{self, Root};
-use toolwright::call::{Answer, Approval, Policy, Rule, Verdict};
+use toolwright::call::{Answer, Approval, Policy};
 use toolwright::handle::MemoryHandles;
 use toolwright::json::Object;
-use toolwright::{Effect, Handler, Json, Tool, Toolbox, object};
+use toolwright::mcp::Interaction;
+use toolwright::{Context, Effect, Json, Session, Tool, Toolbox, object};
 
+use super::config::{ConfigOptions, environment};
 use super::exit::{self, Failure};
+use super::form::TerminalForm;
+use crate::config::{Config, ConfigError};
+use crate::gateway::Gateway;
+use crate::telemetry::{RequestId, Telemetry};
 use crate::terminal;
+use crate::tools::Tools;
 
 /// Arguments that select tools and what they may do.
 #[derive(Debug, Args)]
-pub(crate) struct Tools {
-    /// Let the tools work in this folder only
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    root: PathBuf,
+pub(crate) struct ToolOptions {
+    #[command(flatten)]
+    config: ConfigOptions,
+    /// Use these tools, separated by commas: names, tool sets, PREFAB/FUNCTION, mcp:SERVER, catalog, or `*`
+    #[arg(long = "use", value_name = "TOOLS")]
+    selection: Option<String>,
+    /// Let the built-in tools work in this folder only [default: `root` of [tools], or .]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
     /// Run tools that change something without asking
     #[arg(long)]
-    yes: bool,
+    pub(crate) yes: bool,
+    /// Use the handles and slots of this conversation
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    pub(crate) conversation: String,
 }
 
-/// Maximum number of bytes of a result that is shown to a person.
-const SHOWN_MAX: usize = 64 << 20;
-
-/// Why a tool needs approval.
-const REASON: &str = "It changes something.";
-
-impl Tools {
-    /// Creates the toolbox for a model.
-    pub(crate) fn toolbox(&self) -> Result<Toolbox, Failure> {
-        self.boxed(self.handlers()?)
+impl ToolOptions {
+    /// Loads the configuration. Without `[tools]`, the built-in tools work in the current folder.
+    pub(crate) fn config(&self) -> Result<Config, Failure> {
+        let mut config = self.config.load()?;
+        let tools = config.tools.get_or_insert_default();
+        tools.root = self.root.clone().unwrap_or_else(|| tools.root.clone());
+        Ok(config)
     }
 
-    /// Creates the toolbox for a person: long results are not stored behind handles, which would
-    /// end with the process.
-    pub(crate) fn toolbox_for_people(&self) -> Result<Toolbox, Failure> {
-        let handlers = self.handlers()?.into_iter();
-        self.boxed(handlers.map(|handler| handler.with_budget(SHOWN_MAX)).collect())
-    }
-
-    fn handlers(&self) -> Result<Vec<Handler>, Failure> {
-        let name = self.root.display().to_string();
-        let root = Root::open(&self.root).map_err(exit::io(&name))?;
-        Ok(builtin::handlers(root))
-    }
-
-    fn boxed(&self, handlers: Vec<Handler>) -> Result<Toolbox, Failure> {
-        let changing: Vec<String> = handlers
-            .iter()
-            .filter(|handler| handler.settings().effect != Effect::None)
-            .map(|handler| handler.tool().name.clone())
-            .collect();
-        let toolbox = Toolbox::new(handlers).map_err(|error| Failure::failed(error.to_string()))?;
-        let toolbox = toolbox.with_handles(Arc::new(MemoryHandles::default()));
-        if self.yes || changing.is_empty() {
-            return Ok(toolbox);
+    /// Returns the selected tools, if there is a selection.
+    pub(crate) async fn selected(&self, tools: &Tools) -> Result<Option<Toolbox>, Failure> {
+        let Some(list) = &self.selection else { return Ok(None) };
+        let is_known = |name: &str| name.contains('/') || tools.all().handler(name).is_some();
+        if !list.split(',').all(|name| is_known(name.trim())) {
+            refreshed(tools.all()).await;
         }
-        let names = changing.iter().map(String::as_str);
-        let ask = Rule::new(Verdict::Ask).with_tools(names).with_reason(REASON);
-        Ok(toolbox.with_policy(Policy::default().with_rule(ask)))
+        let selected = tools.select(list, "--use").await;
+        selected.map(Some).map_err(|fault| Failure::usage(fault.message))
+    }
+
+    /// Creates the session of a call. Another call is another one, also with the same arguments.
+    pub(crate) fn session(&self) -> Session {
+        let session = Session::new(RequestId::random().to_string());
+        session.with_conversation(self.conversation.as_str()).with_context(context())
+    }
+}
+
+/// Returns the context of calls: on a terminal, its user gives input that MCP servers ask for.
+pub(crate) fn context() -> Context {
+    let form = is_interactive().then(|| Interaction::new().with_input(TerminalForm));
+    form.map_or_else(Context::new, |form| Context::new().with(form))
+}
+
+/// Opens a gateway without a port: its tools, and the ledger, the journal and the handles of the data folder.
+pub(crate) fn open(config: &Config) -> Result<Gateway, Failure> {
+    let telemetry = Telemetry::open(config).map_err(exit::failed)?;
+    Gateway::new(config, &environment, telemetry)?.with_data(config).map_err(exit::failed)
+}
+
+/// Opens a gateway whose tools are not called.
+pub(crate) fn inspect(config: &Config) -> Result<Gateway, ConfigError> {
+    Gateway::new(config, &environment, Telemetry::default())
+}
+
+/// Returns tools with the journal and the handles of a gateway. If they are approved, none asks for approval.
+pub(crate) fn equip(gateway: &Gateway, toolbox: Toolbox, are_approved: bool) -> Toolbox {
+    let toolbox = toolbox.with_journal(gateway.stores.saved.journal());
+    let toolbox = toolbox.with_handles(Arc::clone(&gateway.stores.handles));
+    if are_approved { toolbox.with_policy(Policy::default()) } else { toolbox }
+}
+
+/// Lists the tools of the MCP servers, and warns about those that cannot be listed.
+pub(crate) async fn refreshed(toolbox: Toolbox) -> Toolbox {
+    toolbox.refresh().await;
+    warn(&toolbox);
+    toolbox
+}
+
+/// Warns about MCP servers whose tools could not be listed.
+pub(crate) fn warn(toolbox: &Toolbox) {
+    for report in toolbox.source_reports() {
+        for problem in &report.problems {
+            exit::warn(&format!("the MCP server `{}` {problem}", report.source));
+        }
     }
 }
 
@@ -105,18 +143,27 @@ pub(crate) fn confirm_text(what: &str, reason: &str) -> Result<Answer, Failure> 
     }
 }
 
-/// Lists the tools: name, whether it needs approval, description.
-pub(crate) fn list(toolbox: &Toolbox) -> Result<(), Failure> {
-    let rows: Vec<[String; 3]> = toolbox.tools().iter().map(|tool| row(toolbox, tool)).collect();
-    let mut stdout = io::stdout().lock();
-    terminal::table(&mut stdout, ["TOOL", "EFFECT", "WHAT IT DOES"], &rows)
-        .map_err(exit::io("stdout"))
-}
-
-/// Writes the definitions of the tools, in the form that `toolwright args` reads.
-pub(crate) fn define(toolbox: &Toolbox) -> Result<(), Failure> {
-    let definitions: Vec<Object> = toolbox.tools().iter().map(definition).collect();
-    terminal::write(&Json::from(definitions).pretty()).map_err(exit::io("stdout"))
+/// Lists the tools: as a table, or as definitions in the form that `toolwright args` reads.
+pub(crate) fn list(tools: &Tools, toolbox: Toolbox, is_json: bool) -> Result<(), Failure> {
+    let toolbox = toolbox.with_handles(Arc::new(MemoryHandles::default()));
+    let all = toolbox.tools();
+    if is_json {
+        let definitions: Vec<Object> = all.iter().map(definition).collect();
+        return exit::print(&Json::from(definitions).pretty());
+    }
+    let row = |tool: &Tool| {
+        let about = tool.description.as_deref().unwrap_or_default();
+        let first = about.split_inclusive(['.', '。']).next().unwrap_or_default();
+        let handler = toolbox.handler(&tool.name);
+        let effect = match handler.map(|handler| handler.settings().effect) {
+            _ if tools.is_guarded(&tool.name) => "asks",
+            Some(Effect::None) => "none",
+            _ => "runs",
+        };
+        [tool.name.clone(), effect.to_owned(), terminal::plain(&first.replace('\n', " "))]
+    };
+    let rows: Vec<[String; 3]> = all.iter().map(row).collect();
+    exit::print_table(&["TOOL", "EFFECT", "WHAT IT DOES"], &rows)
 }
 
 fn definition(tool: &Tool) -> Object {
@@ -125,12 +172,4 @@ fn definition(tool: &Tool) -> Object {
         "description": tool.description.as_deref(),
         "parameters": tool.parameters().cloned(),
     }
-}
-
-fn row(toolbox: &Toolbox, tool: &Tool) -> [String; 3] {
-    let effect = toolbox.handler(&tool.name).map(|handler| handler.settings().effect);
-    let effect = if effect == Some(Effect::None) { "none" } else { "asks" };
-    let about = tool.description.as_deref().unwrap_or_default();
-    let first = about.split_inclusive(['.', '。']).next().unwrap_or_default().replace('\n', " ");
-    [tool.name.clone(), effect.to_owned(), first]
 }

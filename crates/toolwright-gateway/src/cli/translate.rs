@@ -253,6 +253,5 @@ fn say_path(path: &str) {
 }
 
 fn print(document: &Json) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{}", document.pretty()).map_err(exit::io("stdout"))
+    exit::print(&document.pretty())
 }

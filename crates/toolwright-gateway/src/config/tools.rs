@@ -22,6 +22,13 @@ pub struct Tools {
     pub limits: Limits,
 }
 
+impl Default for Tools {
+    /// The settings of a command without the table: the working directory.
+    fn default() -> Tools {
+        Tools { root: PathBuf::from("."), allow: Vec::new(), limits: default_limits() }
+    }
+}
+
 /// Default limit on turns of one request.
 const DEFAULT_TURNS: u32 = 20;
 

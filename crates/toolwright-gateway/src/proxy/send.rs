@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use toolwright::upstream::retry::{Retry, RetryHint, Verdict};
 use toolwright::upstream::{Incoming, Outgoing, Remote};
 use toolwright_core::dialect::WireReply;
@@ -86,16 +86,15 @@ pub async fn send(
     let mut count = 0;
     loop {
         let began = context.elapsed();
-        let parent = context.traceparent(count);
         count += 1;
         let mut attempt = Attempting {
             upstream: remote.id(),
-            context,
+            context: &context,
             began,
             fault: None,
             add: &mut add_attempt,
         };
-        let sent = once(inbound, remote, prepared, parent).await;
+        let sent = once(inbound, remote, prepared, &context, count - 1).await;
         attempt.fault = sent.as_ref().err().map(|failure| failure.fault.class);
         drop(attempt);
         let failure = match sent {
@@ -114,7 +113,7 @@ pub async fn send(
 /// An attempt in progress, recorded when it is dropped.
 struct Attempting<'a, N: FnMut(Attempt)> {
     upstream: &'a str,
-    context: AttemptContext,
+    context: &'a AttemptContext,
     began: Duration,
     fault: Option<FaultClass>,
     add: &'a mut N,
@@ -132,7 +131,8 @@ async fn once(
     inbound: &InboundRequest,
     remote: &Remote,
     prepared: &Prepared,
-    parent: Option<HeaderValue>,
+    context: &AttemptContext,
+    attempts: usize,
 ) -> Result<Incoming, Box<Failure>> {
     let mut outgoing = Outgoing {
         method: Method::POST,
@@ -141,10 +141,14 @@ async fn once(
         body: prepared.body.clone(),
         client: inbound.credential.clone(),
     };
-    if let Some(parent) = parent {
+    if let Some(parent) = context.traceparent(attempts) {
         outgoing.headers.insert(trace::HEADER, parent);
     }
-    let incoming = remote.send(outgoing).await?;
+    let observer = context.wire.as_ref().map(|wire| wire.begin(remote.id(), &prepared.body));
+    let mut incoming = remote.send(outgoing).await?;
+    if let Some(observer) = observer {
+        incoming.body.observe(observer);
+    }
     if incoming.status.is_success() { Ok(incoming) } else { Err(refusal(remote, incoming).await) }
 }
 

@@ -83,6 +83,7 @@ pub(super) async fn answer(
     let live = gateway.live();
     let admitted = check_page(&request.headers).and_then(|()| {
         let authenticated = live.keys.authenticate(&request.headers, &request.uri)?;
+        request.set_client(authenticated.client.name());
         authenticated.client.admit(request.started)?;
         Ok(authenticated)
     });

@@ -175,6 +175,7 @@ fn authenticate_key(keys: &Keys, request: &HttpRequest) -> Result<Arc<Client>, R
         return Err(Refusal::unauthenticated(NO_KEYS));
     }
     let authenticated = keys.authenticate(&request.headers, &request.uri)?;
+    request.set_client(authenticated.client.name());
     if authenticated.carrier.is_none() {
         browser::check_origin(&request.headers)?;
     }
@@ -193,12 +194,14 @@ async fn authenticate(
     }
     let Some(token) = token else {
         let authenticated = keys.authenticate(&request.headers, &request.uri);
-        return authenticated.map(|own| own.client).map_err(|_| Refusal::unauthenticated(NO_TOKEN));
+        let client =
+            authenticated.map(|own| own.client).inspect(|own| request.set_client(own.name()));
+        return client.map_err(|_| Refusal::unauthenticated(NO_TOKEN));
     };
     let key = gateway.prefabs.signing_key().await?;
     let client = token.to_str().ok();
     let client = client.and_then(|token| keys.redeem_token(token, key, now_seconds()));
-    client.ok_or_else(|| {
+    client.inspect(|client| request.set_client(client.name())).ok_or_else(|| {
         let message = "The internal token is invalid or has expired. Exchange your key for a new one \
                        at POST /v1/auth/convert_to_internal_token.";
         Refusal::unauthenticated(message)

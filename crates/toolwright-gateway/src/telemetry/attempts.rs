@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use http::HeaderValue;
 
 use super::trace::Trace;
+use super::wire::WireRecorder;
 
 /// The context of attempts at upstreams.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct AttemptContext {
     pub(super) began: Instant,
     pub(super) trace: Option<Trace>,
@@ -16,6 +17,8 @@ pub struct AttemptContext {
     pub(super) recorded: bool,
     /// The number of earlier attempts
     pub(super) before: usize,
+    /// Records the bodies of attempts, if the ledger has them
+    pub wire: Option<WireRecorder>,
 }
 
 impl AttemptContext {

@@ -13,6 +13,7 @@ use toolwright::ledger::{
 use toolwright::private_file;
 use toolwright::store::StoreError;
 use toolwright::{CallErrorKind, Caller};
+use toolwright_core::json::Object;
 use toolwright_core::loss::{Loss, Site};
 use toolwright_core::origin::Origin;
 use toolwright_core::translate::Report;
@@ -79,10 +80,17 @@ impl Records {
     }
 
     /// Logs the result of a quick check of the file, then checks it every second while the gateway
-    /// runs.
-    pub async fn watch(self) {
+    /// runs, and calls a function each time. Removes what is older than the configuration allows, now and every hour.
+    pub async fn watch(&self, config: &config::Ledger, each: impl Fn()) {
         if let Records::File(ledger) = self {
-            watch::watch(ledger).await;
+            watch::watch(ledger, config, each).await;
+        }
+    }
+
+    /// Removes what is older than the configuration allows.
+    pub(super) async fn remove_old(&self, config: &config::Ledger) {
+        if let Records::File(ledger) = self {
+            watch::remove_old(ledger, config).await;
         }
     }
 
@@ -154,8 +162,8 @@ impl Records {
     }
 
     /// Records an exchange.
-    pub(super) fn record(&self, record: &mut ExchangeRecord) {
-        self.ledger().record(entry(record).into());
+    pub(super) fn record(&self, entry: ExchangeEntry) {
+        self.ledger().record(entry.into());
     }
 
     fn ledger(&self) -> &dyn Ledger {
@@ -176,7 +184,7 @@ fn observe(failure: Option<&StoreError>) {
 }
 
 /// Builds the entry, and takes everything from the record except its reports.
-fn entry(record: &mut ExchangeRecord) -> ExchangeEntry {
+pub(super) fn entry(record: &mut ExchangeRecord) -> ExchangeEntry {
     let listed = [&record.request_report, &record.response_report]
         .map(|report| report.losses.len().min(MAX_LISTED_LOSSES));
     ExchangeEntry {
@@ -209,6 +217,7 @@ fn entry(record: &mut ExchangeRecord) -> ExchangeEntry {
         losses: losses(&record.request_report),
         response_losses: losses(&record.response_report),
         more_losses: (record.loss_count() - listed.iter().sum::<usize>()) as u64,
+        count: 1,
         data: record.payloads.take().map(data),
     }
 }
@@ -231,8 +240,14 @@ fn losses(report: &Report) -> Vec<Loss> {
     spelled.collect()
 }
 
-fn data(Payloads { request, response }: Payloads) -> Json {
-    Json::Object(object! {"request": body(&request), "response": body(&response)})
+fn data(Payloads { request, response, upstream }: Payloads) -> Json {
+    let mut members = object! {"request": body(&request), "response": body(&response)};
+    let named =
+        |(name, own): (Arc<str>, Payloads)| object! {"upstream": &*name, "bodies": data(own)};
+    if !upstream.is_empty() {
+        members.push("upstreams", upstream.into_iter().map(named).collect::<Vec<Object>>());
+    }
+    members.into()
 }
 
 /// Returns a body as JSON, or as text if it is not JSON, such as a stream.

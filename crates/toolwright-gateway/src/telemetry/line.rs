@@ -12,6 +12,7 @@ use super::record::Payloads;
 use super::{ExchangeRecord, ledger};
 use crate::config::LogFormat;
 use short::ShortLine;
+pub use short::write_request;
 
 /// The target of the lines.
 pub const TARGET: &str = "toolwright::exchange";
@@ -20,7 +21,7 @@ pub const PAYLOADS: &str = "toolwright::payloads";
 
 /// Logs the bodies with secrets redacted, if the configuration enables it.
 pub(super) fn payloads(record: &ExchangeRecord) {
-    let Some(Payloads { request, response }) = &record.payloads else { return };
+    let Some(Payloads { request, response, .. }) = &record.payloads else { return };
     let shown = |bytes: &[u8]| redact(&ledger::body(bytes), &Json::Bool(true)).compact();
     tracing::event!(
         target: PAYLOADS,
@@ -97,7 +98,8 @@ macro_rules! level {
 line!(info);
 line!(warn);
 
-fn micros(duration: std::time::Duration) -> u64 {
+/// Returns microseconds.
+pub fn micros(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 

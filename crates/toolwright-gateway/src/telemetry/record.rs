@@ -48,6 +48,8 @@ pub struct ExchangeRecord {
     pub fault: Option<FaultClass>,
     /// Whether the client disconnected before the end of the reply
     pub client_left: bool,
+    /// Whether the request had no valid key
+    pub is_stranger: bool,
     /// Every attempt at an upstream, in order
     pub attempts: Vec<Attempt>,
     /// Durations
@@ -111,14 +113,19 @@ pub struct ExecutedCall {
     pub took: Duration,
 }
 
-/// The bodies of an exchange, as they came from the client and went to it.
+/// The bodies of an exchange.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Payloads {
-    /// The request's body
+    /// The request's body, as it came from the client
     pub request: Bytes,
-    /// The reply's body, or its beginning
+    /// The reply's body as it went to the client, or its beginning
     pub response: Vec<u8>,
+    /// The bodies between the gateway and its upstreams, for the ledger, unless they are the same
+    pub upstream: UpstreamPayloads,
 }
+
+/// The names of upstreams, with the bodies that were sent to them and came back.
+pub type UpstreamPayloads = Vec<(Arc<str>, Payloads)>;
 
 impl ExchangeRecord {
     /// Creates the record of an exchange that begins now.
@@ -140,6 +147,7 @@ impl ExchangeRecord {
             status: 0,
             fault: None,
             client_left: false,
+            is_stranger: false,
             attempts: Vec::new(),
             timing: Timing::default(),
             usage: None,

@@ -14,14 +14,12 @@ use super::attempts::AttemptContext;
 use super::record::{Attempt, ExchangeRecord, Payloads};
 use super::run::RunRecord;
 use super::trace::Trace;
+use super::wire::{MAX_RECORDED_BODY, WireRecorder};
 use super::{RequestId, Telemetry};
 use crate::key::Reservation;
 
 /// Bytes of JSON or text that count as a token where nothing is decoded.
 pub const BYTES_PER_TOKEN: u64 = 4;
-
-/// Maximum number of bytes of a body that are recorded.
-const MAX_RECORDED_BODY: usize = 1 << 20;
 
 /// Records one exchange, and charges its client. Emits exactly one record: when it is dropped, as a
 /// finished exchange after [`ExchangeRecorder::complete`], otherwise as one whose client disconnected.
@@ -41,6 +39,8 @@ pub struct ExchangeRecorder {
     reservation: Option<Reservation>,
     /// The record of a run of tools
     run: Option<RunRecord>,
+    /// Records the bodies of attempts, if the ledger has them
+    wire: Option<WireRecorder>,
 }
 
 /// A span of time in which the gateway works on an exchange, from its creation until it is given to
@@ -86,7 +86,13 @@ impl ExchangeRecorder {
             output_tokens: None,
             reservation: None,
             run: None,
+            wire: None,
         }
+    }
+
+    /// Records that the request has no valid key.
+    pub fn set_stranger(&mut self) {
+        self.record.is_stranger = true;
     }
 
     /// The record so far.
@@ -139,7 +145,8 @@ impl ExchangeRecorder {
         self.record.bytes_in = body.len() as u64;
         if self.telemetry.wants_payloads() {
             let request = body.slice(..body.len().min(MAX_RECORDED_BODY));
-            self.record.payloads = Some(Payloads { request, response: Vec::new() });
+            self.record.payloads = Some(Payloads { request, ..Payloads::default() });
+            self.wire = self.telemetry.records().wants_payloads().then(WireRecorder::default);
         }
     }
 
@@ -242,7 +249,8 @@ impl ExchangeRecorder {
     pub fn attempt_context(&self) -> AttemptContext {
         let recorded = self.telemetry.traces();
         let before = self.record.attempts.len();
-        AttemptContext { began: self.began, trace: self.record.trace, recorded, before }
+        let (began, trace, wire) = (self.began, self.record.trace, self.wire.clone());
+        AttemptContext { began, trace, recorded, before, wire }
     }
 
     /// The header `traceparent` for the next attempt at an upstream.
@@ -298,6 +306,11 @@ impl Drop for ExchangeRecorder {
         }
         self.record.client_left |= !self.is_complete && !std::thread::panicking();
         self.record.timing.total = self.elapsed();
+        if let (Some(payloads), Some(wire)) = (&mut self.record.payloads, &self.wire) {
+            payloads.upstream = wire.take();
+            // The bytes of the last attempt are those of the client.
+            payloads.upstream.pop_if(|_| self.record.untouched);
+        }
         self.telemetry.0.metrics.ended();
         self.telemetry.emit_parts(&mut self.record);
     }

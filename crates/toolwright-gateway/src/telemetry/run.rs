@@ -53,7 +53,7 @@ impl RunRecord {
 
     /// The context of the next attempt at an upstream.
     pub fn attempt_context(&self) -> AttemptContext {
-        self.context.after(self.attempts.load(Ordering::Relaxed))
+        self.context.clone().after(self.attempts.load(Ordering::Relaxed))
     }
 
     /// Records the upstream that is asked, without a codec if it is the model of the gateway.

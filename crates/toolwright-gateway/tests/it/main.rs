@@ -7,6 +7,7 @@ mod ask;
 mod call;
 mod catalog;
 mod config;
+mod data_folder;
 mod endpoint;
 mod exchange;
 mod gateway;

@@ -18,9 +18,9 @@ impl Ran {
     }
 }
 
-/// Runs `toolwright` with arguments and an input.
+/// Runs `toolwright` with arguments and an input, in an empty folder.
 pub fn toolwright(arguments: &[&str], input: &[u8]) -> Ran {
-    toolwright_in(Path::new("."), arguments, input)
+    toolwright_in(tempfile::tempdir().unwrap().path(), arguments, input)
 }
 
 /// Runs the command in a folder.
@@ -44,6 +44,13 @@ pub fn toolwright_in(folder: &Path, arguments: &[&str], input: &[u8]) -> Ran {
         stdout: output.stdout,
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
+}
+
+/// Runs the command in a folder and returns its output, which must be a success.
+pub fn ok_in(folder: &Path, arguments: &[&str]) -> String {
+    let ran = toolwright_in(folder, arguments, b"");
+    assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.stderr);
+    ran.text()
 }
 
 /// A file of the repository's fixtures.

@@ -82,6 +82,7 @@ fn fill(record: &mut ExchangeRecord) {
     record.payloads = Some(Payloads {
         request: Bytes::from_static(br#"{"prompt":"private words","api_key":"hunter2"}"#),
         response: b"data: {\"delta\":\"private answer\"}\n\n".to_vec(),
+        ..Payloads::default()
     });
 }
 

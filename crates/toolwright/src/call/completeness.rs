@@ -43,7 +43,7 @@ impl Completeness {
 
 fn truncated(tool: &str) -> CallError {
     let text = format!(
-        "The call of {tool} was truncated: your answer ended before its arguments did. It was not \
+        "The call of {tool} was truncated: its arguments end before they are complete. It was not \
          run. Send the call again with smaller arguments, or do the work in several calls."
     );
     CallError::new(CallErrorKind::Truncated, text)

@@ -28,11 +28,12 @@ impl Data {
 
     fn call(self, call: &mut CallEntry) {
         self.data(&mut call.data);
+        if let (Some(Json::Object(data)), [_, ..]) = (&mut call.data, &*call.changes) {
+            let changes = call.changes.iter().map(|own| Redactor::new(ANY).change(own).to_json());
+            data.insert("changes", changes.collect::<Vec<_>>());
+        }
         for change in &mut call.changes {
-            match self {
-                Data::Off => (change.from, change.to) = (None, None),
-                Data::On => *change = Redactor::new(ANY).change(change),
-            }
+            (change.from, change.to) = (None, None);
         }
     }
 

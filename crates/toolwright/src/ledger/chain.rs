@@ -20,12 +20,26 @@ pub struct Head {
     pub link: Link,
 }
 
+/// The checkpoint of a ledger: it stands for the removed entries at the start of the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checkpoint {
+    /// The last removed entry
+    pub head: Head,
+    /// Number of removed entries
+    pub removed: u64,
+}
+
 /// The result of verifying an intact chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
     /// Number of verified entries
     pub entries: u64,
+    /// What stands for removed entries, if there are any. A head before it cannot be verified
+    pub checkpoint: Option<Checkpoint>,
+    /// Number of entries whose data was removed
+    pub without_data: u64,
     /// The last verified entry
     pub head: Head,
 }
@@ -59,6 +73,12 @@ pub enum Damage {
     /// The text is not a valid entry
     #[error("it cannot be read")]
     Unreadable,
+    /// The recorded data differs from its digest in the text
+    #[error("its data was changed")]
+    DataChanged,
+    /// The checkpoint is not signed with the key of the folder
+    #[error("its checkpoint is not signed with signing.key in the folder of the ledger")]
+    Forged,
     /// The expected head belongs to another chain
     #[error("its link differs from the expected head")]
     Rewritten,
@@ -163,7 +183,13 @@ impl Follower {
         self.compare()
     }
 
-    fn compare(&self) -> Result<(), Broken> {
+    /// Returns the last verified position.
+    pub(super) fn head(&self) -> Head {
+        self.head
+    }
+
+    /// Compares the position with the expected head.
+    pub(super) fn compare(&self) -> Result<(), Broken> {
         match self.kept {
             Some(kept) if kept.sequence == self.head.sequence && kept.link != self.head.link => {
                 Err(Broken { sequence: kept.sequence, why: Damage::Rewritten })
@@ -185,6 +211,11 @@ impl Follower {
         if self.head.link != end.link {
             return Err(Broken { sequence: end.sequence, why: Damage::Rewritten });
         }
-        Ok(Verified { entries: self.head.sequence - self.from, head: self.head })
+        Ok(Verified {
+            entries: self.head.sequence - self.from,
+            checkpoint: None,
+            without_data: 0,
+            head: self.head,
+        })
     }
 }

@@ -71,6 +71,8 @@ pub struct ExchangeEntry {
     pub response_losses: Vec<Loss>,
     /// Number of further losses that are not listed
     pub more_losses: u64,
+    /// Number of equal requests that the entry stands for
+    pub count: u64,
     /// The bodies, with secrets redacted, if data is recorded
     pub data: Option<Json>,
 }

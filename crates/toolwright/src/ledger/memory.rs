@@ -77,7 +77,7 @@ impl MemoryLedger {
     pub fn verify(&self) -> Result<Verified, Broken> {
         let state = self.state();
         let mut chain = Follower::new(state.start, None);
-        for Recorded { sequence, link, entry } in &state.entries {
+        for Recorded { sequence, link, entry, .. } in &state.entries {
             chain.follow(Head { sequence: *sequence, link: *link }, &entry.text())?;
         }
         chain.finish(state.head)
@@ -101,7 +101,7 @@ impl Ledger for MemoryLedger {
         let mut state = self.state();
         state.head = state.head.next(&text);
         let Head { sequence, link } = state.head;
-        state.entries.push_back(Recorded { sequence, link, entry });
+        state.entries.push_back(Recorded { sequence, link, data_digest: None, entry });
         while state.entries.len() > self.limit {
             let Some(oldest) = state.entries.pop_front() else { break };
             state.start = Head { sequence: oldest.sequence, link: oldest.link };

@@ -1,5 +1,7 @@
 //! Queries of a ledger.
 
+use std::time::SystemTime;
+
 use super::{Entry, Kind};
 
 /// A query: all entries that match, up to a limit.
@@ -15,6 +17,12 @@ pub struct Query {
     pub caller: Option<String>,
     /// The tenant
     pub tenant: Option<String>,
+    /// Only entries that began at this time or later
+    pub since: Option<SystemTime>,
+    /// Only entries that began before this time
+    pub until: Option<SystemTime>,
+    /// Whether the data of entries is read, if it is beside the chain
+    pub with_data: bool,
     /// Only entries after this position in the order of the query, to continue an earlier query
     pub after: Option<u64>,
     /// The order
@@ -42,6 +50,9 @@ impl Query {
             tool: None,
             caller: None,
             tenant: None,
+            since: None,
+            until: None,
+            with_data: true,
             after: None,
             order: Order::OldestFirst,
             limit: 100,
@@ -113,6 +124,8 @@ impl Query {
             && (self.tool.is_none() || self.tool.as_deref() == tool)
             && is(&self.caller, &entry.caller().id)
             && is(&self.tenant, &entry.caller().tenant)
+            && self.since.is_none_or(|since| entry.time() >= since)
+            && self.until.is_none_or(|until| entry.time() < until)
             && self.after.is_none_or(|after| match self.order {
                 Order::OldestFirst => sequence > after,
                 Order::NewestFirst => sequence < after,

@@ -8,6 +8,7 @@
 //! [`backpressure`](Ledger::backpressure) delays new calls, or entries are dropped and counted: see
 //! [`Overflow`].
 
+mod checkpoint;
 mod file;
 mod health;
 mod rows;
@@ -230,7 +231,24 @@ impl SqliteLedger {
 
     async fn follow(&self, kept: Option<Head>) -> Result<Verified, LedgerError> {
         self.flush().await?;
-        Ok(self.read(move |connection| rows::verify(connection, kept)).await??)
+        Ok(self.read(move |look| rows::verify(look, None, kept)).await??)
+    }
+
+    /// Removes entries that are older than `max_age`, from the oldest to the first that is not, and the data of entries that
+    /// are older than `max_data_age`. Returns the number of removed entries. A signed [`Checkpoint`](super::Checkpoint)
+    /// stands for them. If one of them is damaged, that is the error, and it stays with all later ones.
+    pub async fn remove_older(
+        &self,
+        max_age: Option<Duration>,
+        max_data_age: Option<Duration>,
+    ) -> Result<u64, LedgerError> {
+        let (ages, mut removed) = ([max_age, max_data_age], 0);
+        let remove =
+            move |change: &rusqlite::Transaction<'_>| checkpoint::remove_older(change, ages);
+        while let more @ 1.. = self.writer.sender()?.ask(remove).await?? {
+            removed += more;
+        }
+        Ok(removed)
     }
 
     /// Reads with a separate connection on a blocking thread.

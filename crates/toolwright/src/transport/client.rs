@@ -332,6 +332,7 @@ impl HttpClient {
             is_repeatable,
             limit: setup.max_response,
             permit: Some(permit),
+            observer: None,
         };
         Incoming::accept(response, body_context)
     }

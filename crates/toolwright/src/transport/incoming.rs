@@ -72,7 +72,12 @@ pub(super) struct BodyContext {
     pub(super) limit: usize,
     /// Held until the body has ended
     pub(super) permit: Option<Permit>,
+    /// Called with the bytes as they are read
+    pub(super) observer: Option<BodyObserver>,
 }
+
+/// A function that is called with the bytes of a response body as they are read.
+pub type BodyObserver = Box<dyn FnMut(&[u8]) + Send + Sync>;
 
 /// A response body. Each frame must arrive within the idle deadline. Dropping it cancels the request.
 pub struct IncomingBody {
@@ -87,6 +92,11 @@ pub struct IncomingBody {
 }
 
 impl IncomingBody {
+    /// Sets a function that is called with the bytes as they are read.
+    pub fn observe(&mut self, observer: BodyObserver) {
+        self.meta.observer = Some(observer);
+    }
+
     /// The length that the peer announced.
     pub fn announced(&self) -> Option<u64> {
         self.announced
@@ -168,6 +178,9 @@ impl Body for IncomingBody {
                     let fault = this.too_large(this.meta.limit);
                     this.end();
                     return Poll::Ready(Some(Err(fault)));
+                }
+                if let (Some(observer), Some(data)) = (&mut this.meta.observer, frame.data_ref()) {
+                    observer(data);
                 }
                 Poll::Ready(Some(Ok(frame)))
             }

@@ -14,7 +14,7 @@ use toolwright::catalog::{
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
-use super::{Common, ConfigFile, ShownTo, Store, mcp};
+use super::{Common, ShownTo, Store, mcp};
 use crate::cli::exit::{self, Failure};
 use crate::cli::input;
 use crate::terminal;
@@ -56,8 +56,6 @@ pub(super) struct Add {
     /// Send the requests of an OpenAPI document to this address
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    #[command(flatten)]
-    config: ConfigFile,
 }
 
 /// What is published, and what an import of OpenAPI reported.
@@ -97,7 +95,7 @@ impl Add {
             }
             text
         };
-        terminal::write(&text).map_err(exit::io("stdout"))
+        exit::print(&text)
     }
 
     /// Reads the packages.
@@ -130,7 +128,7 @@ impl Add {
 
     /// Reads the tools of an MCP server.
     fn server(&self, server: &str, catalog: &Store, common: &Common) -> Result<Source, Refusal> {
-        let config = self.config.load(common).map_err(Refusal::Failure)?;
+        let config = common.config.load().map_err(|error| Refusal::Failure(error.into()))?;
         let manifest = mcp::manifest(&config, server, self.id.as_deref());
         let (mut document, left_out) = manifest.map_err(Refusal::Failure)?;
         for problem in left_out {
@@ -214,7 +212,7 @@ impl Refusal {
 }
 
 fn write_json(document: Object) -> Result<(), Failure> {
-    terminal::write(&Json::Object(document).pretty()).map_err(exit::io("stdout"))
+    exit::print(&Json::Object(document).pretty())
 }
 
 /// A progress bar for one step of an import, on one line of a terminal.

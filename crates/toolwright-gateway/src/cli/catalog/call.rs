@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
@@ -11,20 +10,18 @@ use toolwright::catalog::Access;
 use toolwright::catalog::files::{Files, Lifetime};
 use toolwright::catalog::manifest::FILES;
 use toolwright::catalog::tools::LocalCatalog;
-use toolwright::ledger::MemoryLedger;
 use toolwright::toolbox::CompiledTool;
 use toolwright::{Arguments, Caller, Json, Session, Toolbox};
 use toolwright_core::json::Object;
 
-use super::{Common, ConfigFile, find};
+use super::{Common, find};
 use crate::cli::exit::{self, Failure};
-use crate::cli::{input, tools};
+use crate::cli::input;
+use crate::cli::tools;
 use crate::config::Config;
+use crate::gateway::Gateway;
 use crate::key::Client;
-use crate::prefabs::Prefabs;
 use crate::telemetry::RequestId;
-use crate::terminal;
-use crate::tools::{CatalogModels, Tools};
 
 /// How long an input file is stored.
 const INPUT_LIFETIME: Duration = Duration::from_hours(1);
@@ -54,13 +51,11 @@ pub(super) struct Call {
     /// Save output files in this folder
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    #[command(flatten)]
-    config: ConfigFile,
 }
 
 impl Call {
     pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
-        let config = self.config.load(common)?;
+        let config = common.config.load()?;
         tools::runtime()?.block_on(self.call(common, &config))
     }
 
@@ -69,20 +64,21 @@ impl Call {
             let shown = folder.display().to_string();
             std::fs::create_dir_all(folder).map_err(exit::io(&shown))?;
         }
-        let Opened { tools, local } = Opened::open(common, config).await?;
+        let Opened { gateway, toolbox, local } = Opened::open(common, config).await?;
         let version = find(&local.catalog, &self.prefab)?;
         let function = version.function(&Access::everything(), &self.function);
         let function = function.map_err(super::not_found)?;
         let caller = Client::open().caller();
         let arguments = self.arguments(local.runner.files(), &caller).await?;
         let tool = local.runner.tool(&version, function);
-        let tool = tool.map_err(|error| Failure::failed(error.to_string()))?;
-        let done = call(&tools.calls(), &caller, &tool, arguments).await?;
-        if done.error.is_some() {
-            return Err(Failure::failed(terminal::plain(&done.outcome.words())));
+        let tool = tool.map_err(exit::failed)?;
+        let done = call(&toolbox, &caller, &tool, arguments).await?;
+        gateway.telemetry.flush().await.map_err(exit::failed)?;
+        if let Some(error) = &done.error {
+            return Err(exit::call_failed(error));
         }
         let value = done.value().map(std::borrow::Cow::into_owned).unwrap_or_default();
-        terminal::write(&value.pretty()).map_err(exit::io("stdout"))?;
+        exit::print(&value.pretty())?;
         match &self.output {
             Some(folder) => save(local.runner.files(), &caller, &value, folder).await,
             None => Ok(()),
@@ -91,10 +87,7 @@ impl Call {
 
     /// The arguments, with links to the files, which are uploaded.
     async fn arguments(&self, files: &Files, caller: &Caller) -> Result<Arguments, Failure> {
-        let text = match self.args.strip_prefix('@') {
-            Some(file) => input::text(Path::new(file))?,
-            None => self.args.clone(),
-        };
+        let text = input::argument(&self.args)?;
         if self.files.is_empty() {
             return Ok(Arguments::from_text(text));
         }
@@ -122,7 +115,9 @@ impl Call {
 
 /// The tools of the configuration, and the catalog with what runs its functions, as the gateway has them.
 pub(super) struct Opened {
-    pub(super) tools: Tools,
+    pub(super) gateway: Gateway,
+    /// Calls functions
+    pub(super) toolbox: Toolbox,
     pub(super) local: LocalCatalog,
 }
 
@@ -130,17 +125,11 @@ impl Opened {
     pub(super) async fn open(common: &Common, config: &Config) -> Result<Opened, Failure> {
         // Errors of the file are reported here, and not in a log.
         drop(common.open()?);
-        let prefabs = Arc::new(Prefabs::new(common.data.clone(), Arc::clone(&config.catalog)));
-        let tools = Tools::new(
-            config,
-            Arc::new(MemoryLedger::default()),
-            &prefabs,
-            CatalogModels::default(),
-            &Tools::default(),
-        )?;
-        let local = tools.functions().open().await;
+        let gateway = tools::open(config)?;
+        let local = gateway.live().tools.functions().open().await;
         let local = local.map_err(|fault| Failure::failed(fault.message))?;
-        Ok(Opened { tools, local })
+        let toolbox = tools::equip(&gateway, gateway.live().tools.calls(), false);
+        Ok(Opened { gateway, toolbox, local })
     }
 }
 

@@ -8,7 +8,7 @@ use toolwright::ledger::{CallEntry, Kind, LedgerFile, Query, ResultSource};
 use toolwright::{CallErrorKind, object};
 use toolwright_core::json::Object;
 
-use crate::cli::exit::Failure;
+use crate::cli::exit::{self, Failure};
 use crate::telemetry::ledger::FILE;
 
 /// Number of entries that are read at a time.
@@ -39,13 +39,13 @@ impl Figures {
         if !file.exists() {
             return Ok(None);
         }
-        let ledger = LedgerFile::open(file).map_err(|error| Failure::failed(error.to_string()))?;
+        let ledger = LedgerFile::open(file).map_err(exit::failed)?;
         let mut figures = Figures::default();
         let query = Query::new().with_kind(Kind::Call).with_tool(tool_name(prefab, function));
         let mut query = query.newest_first().with_limit(PAGE_ENTRIES);
         loop {
             let page = ledger.entries(&query);
-            let page = page.map_err(|error| Failure::failed(error.to_string()))?;
+            let page = page.map_err(exit::failed)?;
             for call in page.iter().filter_map(|found| found.entry.as_call()) {
                 figures.add(call, MAX_CALLS);
             }

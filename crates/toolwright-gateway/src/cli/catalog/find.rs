@@ -7,10 +7,9 @@ use toolwright::catalog::{Access, Catalog, FunctionHit, PrefabHit, SearchOptions
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
-use super::{Common, ConfigFile, failed, one_line};
+use super::{Common, one_line};
 use crate::cli::exit::{self, Failure};
 use crate::prefabs::open_catalog;
-use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(super) struct Search {
@@ -47,51 +46,50 @@ struct Filters {
     /// Show field, term and weight of each match
     #[arg(long)]
     explain: bool,
-    #[command(flatten)]
-    config: ConfigFile,
 }
 
 impl Search {
     pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
-        let catalog = self.filters.open(common)?;
+        let catalog = open(common)?;
         let options = self.filters.options(self.limit);
         let hits = catalog.search(&Access::everything(), &self.query.join(" "), &options);
-        write(common, &catalog, &hits.map_err(failed)?)
+        write(common, &catalog, &hits.map_err(exit::failed)?)
     }
 }
 
 impl Recommend {
     pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
-        let catalog = self.filters.open(common)?;
+        let catalog = open(common)?;
         let options = self.filters.options(self.top_k);
         let hits = catalog.recommend(&Access::everything(), &self.need.join(" "), &options);
-        write(common, &catalog, &hits.map_err(failed)?)
+        write(common, &catalog, &hits.map_err(exit::failed)?)
     }
 }
 
-impl Filters {
-    /// Opens the catalog with the dictionary and the word vectors of the configuration. Without `--config`, searches
-    /// go without what cannot be loaded.
-    fn open(&self, common: &Common) -> Result<Catalog, Failure> {
-        let is_required = self.config.config.is_some();
-        let settings = match self.config.load(common) {
-            Ok(config) => config.catalog,
-            Err(failure) if is_required => return Err(failure),
-            Err(failure) => {
-                failure.warn("this search uses no dictionary and no word vectors");
-                Arc::default()
-            }
-        };
-        let (catalog, warnings) = open_catalog(&common.data, &settings).map_err(failed)?;
-        for warning in warnings {
-            if is_required {
-                return Err(Failure::failed(warning));
-            }
-            exit::warn(&warning);
+/// Opens the catalog with the dictionary and the word vectors of the configuration. Without `--config`, searches
+/// go without what cannot be loaded.
+fn open(common: &Common) -> Result<Catalog, Failure> {
+    let is_required = common.config.config.is_some();
+    let settings = match common.config.load() {
+        Ok(config) => config.catalog,
+        Err(error) if is_required => return Err(error.into()),
+        Err(error) => {
+            Failure::from(error).warn("this search uses no dictionary and no word vectors");
+            Arc::default()
         }
-        Ok(catalog)
+    };
+    let (catalog, warnings) =
+        open_catalog(&common.config.data()?, &settings).map_err(exit::failed)?;
+    for warning in warnings {
+        if is_required {
+            return Err(Failure::failed(warning));
+        }
+        exit::warn(&warning);
     }
+    Ok(catalog)
+}
 
+impl Filters {
     fn options(&self, limit: usize) -> SearchOptions {
         SearchOptions::default()
             .with_tags(self.tags.iter().cloned())
@@ -107,7 +105,7 @@ fn write(common: &Common, catalog: &Catalog, hits: &[PrefabHit]) -> Result<(), F
     }
     if hits.is_empty() && !common.json {
         let text = "nothing found; try other words, or `toolwright catalog list`";
-        return terminal::write(text).map_err(exit::io("stdout"));
+        return exit::print(text);
     }
     let mut rows = Vec::new();
     for hit in hits {

@@ -7,9 +7,8 @@ use toolwright_core::{Json, date, object};
 
 use super::add::compatibility_lines;
 use super::figures::Figures;
-use super::{Common, failed, find, not_found, one_line};
+use super::{Common, find, not_found, one_line};
 use crate::cli::exit::{self, Failure};
-use crate::terminal;
 
 /// Number of digits of a digest in a table.
 const SHOWN_DIGITS: usize = 12;
@@ -49,8 +48,8 @@ pub(super) struct Diff {
 /// Lists the latest version of each prefab, or a version that is marked if none is deployed.
 pub(super) fn list(common: &Common, catalog: &Catalog) -> Result<(), Failure> {
     let all = Access::everything();
-    let mut found = catalog.prefabs(&all).map_err(failed)?;
-    found.extend(catalog.undeployed(&all).map_err(failed)?);
+    let mut found = catalog.prefabs(&all).map_err(exit::failed)?;
+    found.extend(catalog.undeployed(&all).map_err(exit::failed)?);
     found.sort_by(|a, b| a.id.cmp(&b.id));
     let row = |own: &PrefabSummary| {
         let mark = match (own.is_latest, &own.yanked) {
@@ -73,7 +72,7 @@ pub(super) fn list(common: &Common, catalog: &Catalog) -> Result<(), Failure> {
 
 impl Versions {
     pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<(), Failure> {
-        let found = catalog.versions(&Access::everything(), &self.id).map_err(failed)?;
+        let found = catalog.versions(&Access::everything(), &self.id).map_err(exit::failed)?;
         if found.is_empty() {
             // For the names that are similar.
             find(catalog, &self.id)?;
@@ -147,7 +146,8 @@ impl Details {
         let function = prefab.function(&Access::everything(), &self.function).map_err(not_found)?;
         let mut definition = function.definition.clone();
         let id = prefab.manifest.id.as_str();
-        let figures = Figures::read(&common.data, id, &function.name).unwrap_or_else(|failure| {
+        let figures = Figures::read(&common.config.data()?, id, &function.name);
+        let figures = figures.unwrap_or_else(|failure| {
             failure.warn("the figures of calls are left out");
             None
         });
@@ -160,7 +160,7 @@ impl Details {
         if let Some(figures) = figures.filter(|_| !common.json) {
             text = format!("{text}\n\n{}", figures.line());
         }
-        terminal::write(&text).map_err(exit::io("stdout"))
+        exit::print(&text)
     }
 }
 
@@ -175,6 +175,6 @@ impl Diff {
         } else {
             compatibility_lines(&self.earlier, &report)
         };
-        terminal::write(&text).map_err(exit::io("stdout"))
+        exit::print(&text)
     }
 }

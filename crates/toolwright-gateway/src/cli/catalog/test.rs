@@ -8,7 +8,7 @@ use toolwright_core::json::Object;
 use toolwright_core::schema::{self, Violation};
 
 use super::call::{Opened, call};
-use super::{Common, ConfigFile, find, not_found, one_line};
+use super::{Common, find, not_found, one_line};
 use crate::cli::exit::{self, Failure};
 use crate::cli::tools;
 use crate::config::Config;
@@ -40,8 +40,6 @@ pub(super) struct Test {
     /// Run the examples of functions that change something as well
     #[arg(long)]
     all: bool,
-    #[command(flatten)]
-    config: ConfigFile,
 }
 
 /// The result for a function.
@@ -66,7 +64,7 @@ const CHECKS: [&str; 3] = ["schemas", "secrets", "runtime"];
 
 impl Test {
     pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
-        let config = self.config.load(common)?;
+        let config = common.config.load()?;
         tools::runtime()?.block_on(self.test(common, &config))
     }
 
@@ -88,6 +86,7 @@ impl Test {
         for check in opened.local.runner.check(&version, functions).await {
             tested.push(self.test_function(&opened, &version, check).await?);
         }
+        opened.gateway.telemetry.flush().await.map_err(exit::failed)?;
         write(common, &version, &tested)?;
         match tested.iter().filter(|own| !own.problems.is_empty()).count() {
             0 => Ok(()),
@@ -146,12 +145,12 @@ async fn run_example(
     example: &Example,
 ) -> Result<Option<String>, Failure> {
     let tool = opened.local.runner.tool(version, function);
-    let tool = tool.map_err(|error| Failure::failed(error.to_string()))?;
+    let tool = tool.map_err(exit::failed)?;
     let arguments = Arguments::from_json(&example.arguments.clone().into());
     let caller = Client::open().caller();
-    let done = call(&opened.tools.calls(), &caller, &tool, arguments).await?;
-    if done.error.is_some() {
-        return Ok(Some(done.outcome.words()));
+    let done = call(&opened.toolbox, &caller, &tool, arguments).await?;
+    if let Some(error) = &done.error {
+        return Ok(Some(terminal::without_advice(&error.text).to_owned()));
     }
     let mut value = done.value().map(std::borrow::Cow::into_owned).unwrap_or_default();
     if function.output_files().next().is_some() {
@@ -219,7 +218,7 @@ fn write(common: &Common, version: &PrefabVersion, tested: &[Tested<'_>]) -> Res
     if problems.is_empty() {
         return Ok(());
     }
-    terminal::write(&terminal::plain(&format!("\n{problems}"))).map_err(exit::io("stdout"))
+    exit::print(&terminal::plain(&format!("\n{problems}")))
 }
 
 fn document(own: &Tested<'_>) -> Object {

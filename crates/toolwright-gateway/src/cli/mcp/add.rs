@@ -12,6 +12,7 @@ use toolwright::redact::{has_credential, is_secret_name};
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 
+use crate::cli::config::{ConfigOptions, environment};
 use crate::cli::exit::{self, Failure};
 use crate::cli::input;
 use crate::config::{self, Config, ConfigError, FILE, MAX_MCP_NAME};
@@ -62,12 +63,9 @@ struct Target {
 }
 
 impl Add {
-    pub(super) async fn run(
-        self,
-        path: Option<&Path>,
-        data: Option<PathBuf>,
-    ) -> Result<(), Failure> {
-        let mut target = Target::open(path.unwrap_or(Path::new(FILE)), data)?;
+    pub(super) async fn run(self, options: ConfigOptions) -> Result<(), Failure> {
+        let path = options.config.unwrap_or_else(|| PathBuf::from(FILE));
+        let mut target = Target::open(&path, options.data)?;
         let (entries, mut problems) = match &self.import {
             Some(file) => import(&input::json(Some(file))?)?,
             None => (vec![self.entry()?], Vec::new()),
@@ -75,7 +73,7 @@ impl Add {
         for entry in entries {
             let name = entry.name.clone();
             match target.add(entry, !self.no_test).await {
-                Ok(said) => terminal::write(&said).map_err(exit::io("stdout"))?,
+                Ok(said) => exit::print(&said)?,
                 Err(what) => problems.push(format!("{name} was not added: {what}")),
             }
         }
@@ -319,7 +317,6 @@ impl Target {
 }
 
 fn parse(text: &str, path: &Path, data: Option<&Path>) -> Result<Config, ConfigError> {
-    let environment = |name: &str| std::env::var(name).ok();
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut config =
         Config::parse(text, folder, &environment).map_err(|error| error.with_file(path))?;

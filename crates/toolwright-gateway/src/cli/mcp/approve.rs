@@ -52,7 +52,7 @@ impl Approve {
         } else {
             terminal::plain(&format!("approved {}", approved.join(", ")))
         };
-        terminal::write(&text).map_err(exit::io("stdout"))
+        exit::print(&text)
     }
 }
 

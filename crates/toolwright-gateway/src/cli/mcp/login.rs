@@ -99,10 +99,10 @@ fn place<'c>(config: &'c Config, name: &str, tenant: Option<&str>) -> Result<Pla
         let what = format!("the headers of {name} have an authorization already");
         return Err(Failure::failed(what).with_hint(format!("remove it from [mcp.{name}.headers]")));
     }
-    let failed = |error: toolwright::transport::TransportError| Failure::failed(error.to_string());
-    let http = mcp::http(name, headers).map_err(failed)?;
+    let http = mcp::http(name, headers).map_err(exit::failed)?;
     let tokens = Arc::new(McpTokens::new(&config.data));
-    let authorization = mcp::authorization(name, tenant, url, login, tokens).map_err(failed)?;
+    let authorization =
+        mcp::authorization(name, tenant, url, login, tokens).map_err(exit::failed)?;
     Ok(Place { url, http, login, authorization })
 }
 
@@ -130,9 +130,8 @@ impl Login {
         let client = Client::new(name.as_str(), server);
         let tools = client.list_tools().await;
         client.close().await;
-        let tools = tools.map_err(|error| Failure::failed(error.to_string()))?.len();
-        terminal::write(&format!("logged in to {name}, which has {tools} tools"))
-            .map_err(exit::io("stdout"))
+        let tools = tools.map_err(exit::failed)?.len();
+        exit::print(&format!("logged in to {name}, which has {tools} tools"))
     }
 }
 
@@ -163,6 +162,6 @@ impl Logout {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         let place = place(config, &self.server, self.tenant.as_deref())?;
         place.authorization.log_out().await.map_err(|error| refused(&self.server, &error))?;
-        terminal::write(&format!("logged out of {}", self.server)).map_err(exit::io("stdout"))
+        exit::print(&format!("logged out of {}", self.server))
     }
 }

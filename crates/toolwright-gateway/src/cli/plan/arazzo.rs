@@ -30,8 +30,7 @@ impl Export {
         let tools = self.tools.load(plan.tool_names())?;
         let export = arazzo::export(&plan, &tools);
         let folder = &self.arazzo;
-        fs::create_dir_all(folder)
-            .map_err(|error| Failure::failed(format!("{}: {error}", folder.display())))?;
+        fs::create_dir_all(folder).map_err(exit::io(&folder.display().to_string()))?;
         for (name, document) in
             [("arazzo.json", export.arazzo), (arazzo::OPENAPI_FILE, export.openapi)]
         {

@@ -20,7 +20,7 @@ pub(super) fn confirm(name: &str, plan: &Plan, tools: &PlanTools) -> Result<(), 
     let rows: Vec<[String; 4]> =
         plan.steps.iter().zip(&view.nodes).map(|(step, node)| row(step, node)).collect();
     let mut stderr = io::stderr().lock();
-    terminal::table(&mut stderr, ["STEP", "TOOL", "ARGUMENTS", "MISSING"], &rows)
+    terminal::table(&mut stderr, &["STEP", "TOOL", "ARGUMENTS", "MISSING"], &rows)
         .and_then(|()| stderr.flush())
         .map_err(exit::io("stderr"))?;
     drop(stderr);

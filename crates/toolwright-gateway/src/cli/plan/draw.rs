@@ -9,7 +9,6 @@ use toolwright::plan::{Graph, draw};
 
 use super::tools::PlanToolOptions;
 use crate::cli::exit::{self, Failure};
-use crate::terminal;
 
 #[derive(Debug, Args)]
 pub(super) struct Draw {
@@ -66,12 +65,12 @@ impl Draw {
         };
         match &self.output {
             Some(file) => write(file, &picture),
-            None => terminal::write(picture.trim_end()).map_err(exit::io("stdout")),
+            None => exit::print(picture.trim_end()),
         }
     }
 }
 
 /// Writes a file.
 pub(super) fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(file, text).map_err(|error| Failure::failed(format!("{}: {error}", file.display())))
+    fs::write(file, text).map_err(exit::io(&file.display().to_string()))
 }

@@ -9,7 +9,6 @@ use toolwright::plan::{MAX_ATTEMPTS, MadePlan, MakeError, make_plan};
 use super::run::RunOptions;
 use crate::cli::exit::Failure;
 use crate::cli::tools;
-use crate::gateway;
 
 #[derive(Debug, Args)]
 pub(super) struct Make {
@@ -38,10 +37,12 @@ pub(super) struct Make {
 impl Make {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Make { task, model, max_attempts, output, run, inputs, options } = self;
-        let environment = |name: &str| std::env::var(name).ok();
-        let config = options.tools.config()?;
-        let model = gateway::model(&config, &environment, &model)
-            .map_err(|why| Failure::usage(why).with_hint("pass another --model"))?;
+        let config = options.tools.load_config()?;
+        let model = tools::inspect(&config)?
+            .live()
+            .routes
+            .model(&model)
+            .map_err(|fault| Failure::usage(fault.message).with_hint("pass another --model"))?;
         if model.name() == OFFLINE {
             let message = "offline/rules is not a language model, and cannot write a plan";
             let hint = "pass another --model, or let the rules make the calls: toolwright ask TASK --record plan.json";

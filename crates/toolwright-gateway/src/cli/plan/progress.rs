@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use toolwright::plan::{Observer, Plan, PlanEvent, PlanEventKind, StepState};
 
-use crate::terminal::{Escaped, width};
+use crate::terminal::{Escaped, width, without_advice};
 
 /// Number of characters of the bar.
 const BAR: usize = 20;
@@ -58,8 +58,11 @@ impl Progress {
                     *self.items.entry(step.clone()).or_default() += 1;
                 }
                 if let (Some(item), Some(error)) = (item, error) {
-                    line =
-                        Some(format!("{}: {}", place(step, Some(*item)), Escaped(&error.message)));
+                    line = Some(format!(
+                        "{}: {}",
+                        place(step, Some(*item)),
+                        Escaped(without_advice(&error.message))
+                    ));
                 }
             }
             PlanEventKind::Asked { step, item, reason } => {
@@ -69,7 +72,8 @@ impl Progress {
             PlanEventKind::StepEnded { step, state, reason } => {
                 self.ended += 1;
                 let items = self.items.remove(step).map(|items| format!(", {items} items"));
-                let reason = reason.as_ref().map(|reason| format!(": {}", Escaped(reason)));
+                let reason =
+                    reason.as_ref().map(|reason| format!(": {}", Escaped(without_advice(reason))));
                 line = Some(format!(
                     "{} {} {}{}{}",
                     symbol(*state),

@@ -12,7 +12,6 @@ use toolwright_core::{Json, object};
 
 use super::tools::PlanToolOptions;
 use crate::cli::exit::{self, Failure};
-use crate::terminal;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -72,9 +71,8 @@ impl Publish {
             return Err(super::refuse(&self.file, &errors, errors.len()));
         }
         tools.pin(&mut plan);
-        let data = self.tools.config()?.data;
-        let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
-        let catalog = Catalog::open(&data).map_err(|error| failed(&error))?;
+        let data = self.tools.config.data()?;
+        let catalog = Catalog::open(&data).map_err(exit::failed)?;
         let mut manifest = base(&catalog, prefab, &plan)?;
         let mut functions =
             manifest.get("functions").and_then(Json::as_array).unwrap_or_default().to_vec();
@@ -87,9 +85,9 @@ impl Publish {
             Failure::failed(format!("the prefab is not valid: {}", faults.join("; ")))
         })?;
         let published = catalog.publish(Package::new(manifest), PublishOptions::default());
-        published.map_err(|error| failed(&error))?;
+        published.map_err(exit::failed)?;
         let line = format!("published {prefab}@{}: {function}", self.version);
-        terminal::write(&line).map_err(exit::io("stdout"))
+        exit::print(&line)
     }
 
     fn function(&self, name: &str, plan: &Plan) -> Object {
@@ -114,7 +112,7 @@ fn base(catalog: &Catalog, prefab: &str, plan: &Plan) -> Result<Object, Failure>
             Err(Failure::failed(format!("the functions of the prefab `{prefab}` are not plans"))
                 .with_hint("publish the plan in another prefab"))
         }
-        Err(LookupError::Unavailable(error)) => Err(Failure::failed(error.to_string())),
+        Err(LookupError::Unavailable(error)) => Err(exit::failed(error)),
         Err(_) => Ok(object! {
             "id": prefab,
             "version": "",

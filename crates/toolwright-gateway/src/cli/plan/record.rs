@@ -1,11 +1,9 @@
 //! `toolwright plan record`: a plan of a finished run, or of the calls in a response.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 use toolwright::Toolbox;
-use toolwright::handle::{self, SqliteHandles};
 use toolwright::plan::{RecordError, Recording, messages_with_calls, record_messages, record_run};
 use toolwright::store::ExpiringStore;
 use toolwright_core::{Call, Json, Message};
@@ -13,7 +11,7 @@ use toolwright_core::{Call, Json, Message};
 use super::tools::PlanToolOptions;
 use crate::cli::exit::{self, Failure};
 use crate::cli::{input, tools};
-use crate::gateway::{HANDLE_FILE, STORE_FILE};
+use crate::gateway::STORE_FILE;
 use crate::proxy::saved_runs;
 
 #[derive(Debug, Args)]
@@ -80,21 +78,20 @@ impl Record {
 
     /// Finds a run in the data folder of the gateway, with the values behind its handles.
     async fn find(&self, run: &str) -> Result<(Json, Toolbox), Failure> {
-        let data = self.tools.config()?.data;
+        let data = self.tools.config.data()?;
         let unknown = || {
             let what = format!("{}: there is no finished run '{run}'", data.display());
             let hint = "the gateway keeps runs of its tools for a day; name its folder with --data";
             Failure::failed(what).with_hint(hint)
         };
-        let (store, handles) = (data.join(STORE_FILE), data.join(HANDLE_FILE));
+        let store = data.join(STORE_FILE);
         if !store.exists() {
             return Err(unknown());
         }
-        let store = ExpiringStore::open(store).map_err(failed)?;
-        let saved = saved_runs::find_in(&store, run).await.map_err(failed)?.ok_or_else(unknown)?;
-        let handles = SqliteHandles::open(handles, handle::Limits::default()).map_err(failed)?;
-        let toolbox = self.tools.toolbox(true).await?;
-        Ok((saved, toolbox.with_handles(Arc::new(handles))))
+        let store = ExpiringStore::open(store).map_err(exit::failed)?;
+        let saved =
+            saved_runs::find_in(&store, run).await.map_err(exit::failed)?.ok_or_else(unknown)?;
+        Ok((saved, self.tools.toolbox(true).await?))
     }
 }
 
@@ -107,8 +104,4 @@ pub(crate) fn write(recording: &Recording, file: Option<&Path>) -> Result<(), Fa
         exit::warn(&note.to_string());
     }
     super::save(&recording.plan.to_json().into(), file)
-}
-
-fn failed(error: impl ToString) -> Failure {
-    Failure::failed(error.to_string())
 }

@@ -1,6 +1,5 @@
 //! Runs of plans: start, resume, list, show, answer, cancel, fork, delete.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -177,7 +176,7 @@ impl Fork {
             }
             let engine = options.local(false).await?;
             let forked = engine.fork(&run, &step, arguments, Caller::default()).await;
-            let forked = forked.inspect(|run| announce(run)).map_err(|error| failed(&error))?;
+            let forked = forked.inspect(|run| announce(run)).map_err(failed)?;
             options.watch(&engine, &forked).await
         })
     }
@@ -194,7 +193,7 @@ impl AnswerQuestion {
         let (run, step, item) = (self.run, self.step, self.item);
         self.options.drive(Some(&run), false, async |engine| {
             let answered = engine.answer(&run, &step, item, answer).await;
-            answered.map_err(|error| failed(&error))?;
+            answered.map_err(failed)?;
             Ok(run.as_str().into())
         })
     }
@@ -216,7 +215,7 @@ impl RunOptions {
         let run = NewRun::new(plan, inputs);
         self.drive(None, false, async |engine| match engine.start(run).await {
             Err(PlanRunError::Invalid(errors)) => Err(super::refuse(name, &errors, errors.len())),
-            started => started.inspect(|run| announce(run)).map_err(|error| failed(&error)),
+            started => started.inspect(|run| announce(run)).map_err(failed),
         })
     }
 
@@ -247,12 +246,12 @@ impl RunOptions {
 
     /// Makes the calls of a run. Questions are asked on the terminal, if there is one.
     async fn watch(&self, engine: &dyn Engine, run: &str) -> Result<(), Failure> {
-        let plan = engine.report(run).await.map_err(|error| failed(&error))?.run.plan;
+        let plan = engine.report(run).await.map_err(failed)?.run.plan;
         let flags = self.engine.flags(&self.tools);
         loop {
             let observer = progress::observer(&plan);
             let driven = engine.drive(run, Some(observer)).await;
-            let report = driven.map_err(|error| failed(&error).with_hint(hint(run, &flags)))?;
+            let report = driven.map_err(|error| failed(error).with_hint(hint(run, &flags)))?;
             let mut answers = Vec::new();
             for question in &report.questions {
                 // The policy of a worker does not know that its calls are approved.
@@ -268,7 +267,7 @@ impl RunOptions {
             for (question, answer) in answers {
                 let (step, item) = (question.step.as_str(), question.item);
                 let answered = engine.answer(run, step, item, answer).await;
-                answered.map_err(|error| failed(&error))?;
+                answered.map_err(failed)?;
             }
         }
     }
@@ -297,8 +296,7 @@ impl Runs {
         };
         let filter = RunFilter { status, limit: Some(self.limit), ..RunFilter::default() };
         let runs = tools::runtime()?.block_on(async {
-            let local = journal(&self.tools)?.list(&filter).await;
-            let local = local.map_err(|error| Failure::failed(error.to_string()))?;
+            let local = journal(&self.tools)?.list(&filter).await.map_err(exit::failed)?;
             let remote = self.temporal.runs(&self.tools, &filter).await.unwrap_or_else(|failure| {
                 failure.warn("its runs are not listed");
                 Vec::new()
@@ -326,9 +324,7 @@ impl Runs {
             [&*run.id, engine, run.status.as_str(), &time(run.created_ms), name].map(str::to_owned)
         });
         let rows: Vec<[String; 5]> = rows.collect();
-        let mut stdout = io::stdout().lock();
-        terminal::table(&mut stdout, ["RUN", "ENGINE", "STATUS", "STARTED", "NAME"], &rows)
-            .map_err(exit::io("stdout"))
+        exit::print_table(&["RUN", "ENGINE", "STATUS", "STARTED", "NAME"], &rows)
     }
 }
 
@@ -336,19 +332,16 @@ impl Show {
     pub(super) fn run(self) -> Result<(), Failure> {
         let report = tools::runtime()?.block_on(async {
             let engine = any_engine(&self.run, &self.engine, &self.tools).await?;
-            engine.report(&self.run).await.map_err(|error| failed(&error))
+            engine.report(&self.run).await.map_err(failed)
         })?;
         if self.json {
             return super::print(&report.to_json().into());
         }
         let rows: Vec<[String; 5]> = report.steps.iter().map(row).collect();
-        terminal::write(&format!("{} {}", report.run.id, report.status().as_str()))
-            .map_err(exit::io("stdout"))?;
-        let mut stdout = io::stdout().lock();
-        terminal::table(&mut stdout, ["STEP", "TOOL", "STATE", "TIME", "WHY"], &rows)
-            .map_err(exit::io("stdout"))?;
+        exit::print(&format!("{} {}", report.run.id, report.status().as_str()))?;
+        exit::print_table(&["STEP", "TOOL", "STATE", "TIME", "WHY"], &rows)?;
         match &report.error {
-            Some(error) => terminal::write(&error.message).map_err(exit::io("stdout")),
+            Some(error) => exit::print(terminal::without_advice(&error.message)),
             None => Ok(()),
         }
     }
@@ -358,7 +351,7 @@ impl Show {
 pub(super) fn report(tools: &PlanToolOptions, run: &str) -> Result<RunReport, Failure> {
     tools::runtime()?.block_on(async {
         let engine = engine(tools, false).await?;
-        engine.report(run).await.map_err(|error| failed(&error))
+        engine.report(run).await.map_err(failed)
     })
 }
 
@@ -369,7 +362,7 @@ fn row(step: &toolwright::plan::StepReport) -> [String; 5] {
         step.tool.clone(),
         step.status.state.as_str().to_owned(),
         duration.unwrap_or_default(),
-        step.reason.clone().unwrap_or_default().replace('\n', " "),
+        terminal::without_advice(step.reason.as_deref().unwrap_or_default()).replace('\n', " "),
     ]
 }
 
@@ -377,7 +370,7 @@ impl Cancel {
     pub(super) fn run(self) -> Result<(), Failure> {
         tools::runtime()?.block_on(async {
             let engine = any_engine(&self.run, &self.engine, &self.tools).await?;
-            engine.cancel(&self.run).await.map_err(|error| failed(&error))
+            engine.cancel(&self.run).await.map_err(failed)
         })
     }
 }
@@ -390,7 +383,7 @@ impl Delete {
                 let _claim = journal.claim(&self.run).await?;
                 journal.delete(&self.run).await
             };
-            deleted.await.map_err(|error: PlanJournalError| Failure::failed(error.to_string()))
+            deleted.await.map_err(exit::failed)
         })
     }
 }
@@ -414,7 +407,9 @@ fn print(report: &RunReport, json: bool, flags: &str) -> Result<(), Failure> {
             return Err(failure.with_hint(hint));
         }
         status => match &report.error {
-            Some(error) => format!("{}: {error}", status.as_str()),
+            Some(error) => {
+                format!("{}: {}", status.as_str(), terminal::without_advice(&error.to_string()))
+            }
             None => status.as_str().to_owned(),
         },
     };
@@ -434,7 +429,7 @@ fn hint(run: &str, flags: &str) -> String {
     )
 }
 
-fn failed(error: &PlanRunError) -> Failure {
+fn failed(error: PlanRunError) -> Failure {
     let failure = Failure::failed(terminal::plain(&error.to_string()));
     match error {
         PlanRunError::ToolsChanged(_) => {
@@ -469,11 +464,11 @@ fn templates(arguments: Json) -> Result<Vec<(String, Template)>, Failure> {
 
 /// Opens the journal of the data folder.
 pub(super) fn journal(tools: &PlanToolOptions) -> Result<Arc<SqlitePlanJournal>, Failure> {
-    let data = tools.config()?.data;
+    let data = tools.config.data()?;
     toolwright::private_file::create_folder(&data)
         .map_err(exit::io(&data.display().to_string()))?;
     let journal = SqlitePlanJournal::open(data.join(PLAN_FILE));
-    Ok(Arc::new(journal.map_err(|error| Failure::failed(error.to_string()))?))
+    Ok(Arc::new(journal.map_err(exit::failed)?))
 }
 
 /// Returns the engine of a command that makes no calls.

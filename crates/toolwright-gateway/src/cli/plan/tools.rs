@@ -6,20 +6,16 @@ use std::sync::Arc;
 
 use clap::Args;
 use toolwright::Toolbox;
-use toolwright::call::Policy;
-use toolwright::catalog::{
-    Access, CatalogError, FILE, Runtime, SearchOptions, rank_tools, tool_name,
-};
+use toolwright::catalog::{Access, FILE, Runtime, SearchOptions, rank_tools, tool_name};
 use toolwright::handle::MemoryHandles;
-use toolwright::ledger::MemoryLedger;
 use toolwright::plan::{PlanTool, PlanTools, plan_tools};
 use toolwright_core::args::hidden_names;
 
-use crate::cli::exit::{self, Failure};
+use crate::cli::config::ConfigOptions;
+use crate::cli::exit::Failure;
 use crate::cli::{input, tool, tools};
-use crate::config::{self, Config};
-use crate::prefabs::{Prefabs, open_catalog};
-use crate::tools::{CatalogModels, Tools};
+use crate::config::Config;
+use crate::prefabs::open_catalog;
 
 /// Maximum number of tools of sources, and of functions of the catalog, that a model is offered for a plan.
 const MAX_OFFERED: usize = 50;
@@ -33,12 +29,8 @@ pub(super) struct PlanToolOptions {
     /// Hide these parameters; `@system` stands for executor,storage
     #[arg(long, value_name = "NAMES", default_value = "", hide_default_value = true)]
     hide: String,
-    /// Read this configuration [default: toolwright.toml, if it exists]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Use the catalog of this data folder [default: that of the configuration]
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) config: ConfigOptions,
 }
 
 impl PlanToolOptions {
@@ -89,12 +81,12 @@ impl PlanToolOptions {
 
     /// Returns the names of the functions of the catalog for a task, without those of the built-in tools.
     fn functions_for(&self, task: &str) -> Result<Vec<String>, Failure> {
-        let config = self.config()?;
+        let config = self.load_config()?;
         if !config.data.join(FILE).exists() {
             return Ok(Vec::new());
         }
-        let failed = |error: CatalogError| Failure::failed(error.to_string());
-        let (catalog, warnings) = open_catalog(&config.data, &config.catalog).map_err(failed)?;
+        let (catalog, warnings) =
+            open_catalog(&config.data, &config.catalog).map_err(exit::failed)?;
         for warning in warnings {
             exit::warn(&warning);
         }
@@ -102,9 +94,9 @@ impl PlanToolOptions {
         let best = SearchOptions::default().with_limit(MAX_OFFERED);
         let mut all = best.clone();
         all.functions = MAX_OFFERED;
-        let mut hits = catalog.search(&everything, "", &all).map_err(failed)?;
+        let mut hits = catalog.search(&everything, "", &all).map_err(exit::failed)?;
         if hits.iter().map(|hit| hit.functions.len()).sum::<usize>() >= MAX_OFFERED {
-            hits = catalog.recommend(&everything, task, &best).map_err(failed)?;
+            hits = catalog.recommend(&everything, task, &best).map_err(exit::failed)?;
         }
         hits.retain(|hit| hit.prefab.manifest.runtime != Runtime::Builtin);
         let names = hits.iter().flat_map(|hit| {
@@ -114,19 +106,10 @@ impl PlanToolOptions {
         Ok(names.take(MAX_OFFERED).collect())
     }
 
-    /// Returns the configuration.
-    pub(super) fn config(&self) -> Result<Config, Failure> {
-        let environment = |name: &str| std::env::var(name).ok();
-        let mut config = Config::load(self.config.as_deref(), &environment)?;
-        if let Some(data) = &self.data {
-            config.data.clone_from(data);
-        }
-        // Without a configuration, the built-in tools work in the current folder, as in `toolwright call`.
-        config.tools.get_or_insert_with(|| config::Tools {
-            root: PathBuf::from("."),
-            allow: Vec::new(),
-            limits: config::default_limits(),
-        });
+    /// Returns the configuration. Without `[tools]`, the built-in tools work in the current folder, as in `toolwright call`.
+    pub(super) fn load_config(&self) -> Result<Config, Failure> {
+        let mut config = self.config.load()?;
+        config.tools.get_or_insert_default();
         Ok(config)
     }
 
@@ -137,16 +120,14 @@ impl PlanToolOptions {
             let message = "--tools has definitions without anything that runs them";
             return Err(Failure::usage(message).with_hint("configure the tools instead"));
         }
-        let toolbox = self.open().await?;
-        Ok(if is_approved { toolbox.with_policy(Policy::default()) } else { toolbox })
+        let gateway = tools::open(&self.load_config()?)?;
+        let toolbox = gateway.live().tools.for_plans(None);
+        toolbox.refresh().await;
+        Ok(tools::equip(&gateway, toolbox, is_approved))
     }
 
     async fn open(&self) -> Result<Toolbox, Failure> {
-        let config = self.config()?;
-        let prefabs = Arc::new(Prefabs::new(config.data.clone(), Arc::clone(&config.catalog)));
-        let (ledger, models) = (Arc::new(MemoryLedger::default()), CatalogModels::default());
-        let tools = Tools::new(&config, ledger, &prefabs, models, &Tools::default())?;
-        let toolbox = tools.for_plans(None);
+        let toolbox = tools::inspect(&self.load_config()?)?.live().tools.for_plans(None);
         toolbox.refresh().await;
         Ok(toolbox.with_handles(Arc::new(MemoryHandles::default())))
     }
@@ -156,7 +137,7 @@ impl PlanToolOptions {
         let toolbox = self.open().await?;
         let found = plan_tools(&toolbox, names.iter().copied()).await;
         if names.iter().any(|name| found.get(name).is_none()) {
-            warn_of_sources(&toolbox);
+            tools::warn(&toolbox);
         }
         Ok(found)
     }

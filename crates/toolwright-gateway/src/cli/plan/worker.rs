@@ -56,7 +56,7 @@ impl Worker {
                 }
             };
             let ended = worker.run(|| eprintln!("{ready}"), stopped).await;
-            ended.map_err(|error| Failure::failed(error.to_string()))
+            ended.map_err(exit::failed)
         })
     }
 }

@@ -4,32 +4,50 @@
 //! replaced or truncated while no gateway ran is detected at the next start.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use toolwright::ledger::{Head, SqliteLedger};
 use toolwright::private_file;
 
+use crate::config;
+
 /// Interval of the checks.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// Interval at which old entries are removed.
+const REMOVAL_INTERVAL: Duration = Duration::from_hours(1);
+
 /// Logs the result of a quick check at startup. Then flushes the ledger and checks that the file
-/// was not moved, every second.
-pub(super) async fn watch(ledger: Arc<SqliteLedger>) {
+/// was not moved, every second. Removes old entries.
+pub(super) async fn watch(ledger: &SqliteLedger, config: &config::Ledger, each: impl Fn()) {
     let kept_at = ledger.path().with_extension("head");
     // A killed gateway may have left it.
     drop(std::fs::remove_file(unfinished(&kept_at)));
     let mut kept = read(&kept_at);
-    start(&ledger, kept).await;
-    let ledger = Arc::downgrade(&ledger);
+    start(ledger, kept).await;
+    let mut removed: Option<Instant> = None;
     loop {
-        tokio::time::sleep(LOOK).await;
-        let Some(ledger) = ledger.upgrade() else { return };
+        if removed.is_none_or(|last| last.elapsed() >= REMOVAL_INTERVAL) {
+            removed = Some(Instant::now());
+            remove_old(ledger, config).await;
+        }
         // The ledger's observer logs the failure.
-        let Ok(head) = ledger.head().await else { continue };
-        if kept != Some(head) && write_head(kept_at.clone(), head).await {
+        if let Ok(head) = ledger.head().await
+            && kept != Some(head)
+            && write_head(kept_at.clone(), head).await
+        {
             kept = Some(head);
         }
+        tokio::time::sleep(LOOK).await;
+        each();
+    }
+}
+
+/// Removes what is older than the configuration allows.
+pub(super) async fn remove_old(ledger: &SqliteLedger, config: &config::Ledger) {
+    let removed = ledger.remove_older(config.max_age, config.max_payload_age).await;
+    if let Err(error) = removed {
+        tracing::error!(%error, "old entries of the ledger cannot be removed");
     }
 }
 

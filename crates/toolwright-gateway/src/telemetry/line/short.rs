@@ -35,19 +35,7 @@ impl fmt::Display for ShortLine<'_> {
         let record = self.0;
         write!(out, "{:<DIALECT_COLUMNS$} → ", record.dialect.id())?;
         self.write_model(out)?;
-        let status = match record.status {
-            200..300 => GREEN,
-            // The client disconnected before the reply began.
-            0 => DIM,
-            300..500 => YELLOW,
-            _ => RED,
-        };
-        painted(
-            out,
-            status,
-            format_args!(" {:>3}", Known((record.status > 0).then_some(record.status))),
-        )?;
-        write!(out, " {:>7}", ShortDuration::new("", record.timing.total).as_str())?;
+        write_status(out, record.status, record.timing.total)?;
         let added = ShortDuration::new("+", record.timing.added);
         painted(out, DIM, format_args!(" {:>7}", added.as_str()))?;
         let usage = record.usage.as_ref();
@@ -111,6 +99,32 @@ impl ShortLine<'_> {
         }
         Ok(())
     }
+}
+
+/// Writes the line of a request that is not an exchange, in the same columns: method, path, status, duration, client.
+pub fn write_request(
+    out: &mut fmt::Formatter<'_>,
+    [method, path, client]: [&str; 3],
+    status: u16,
+    duration: Duration,
+) -> fmt::Result {
+    let padding = MODEL_COLUMNS.saturating_sub(width(path));
+    write!(out, "{method:<DIALECT_COLUMNS$} → {}{:padding$}", Escaped(path), "")?;
+    write_status(out, status, duration)?;
+    write!(out, "  {}{}", Escaped(client), if status == 0 { ", client_left" } else { "" })
+}
+
+/// Writes the status of a reply and the duration.
+fn write_status(out: &mut fmt::Formatter<'_>, status: u16, duration: Duration) -> fmt::Result {
+    let colour = match status {
+        200..300 => GREEN,
+        // The client disconnected before the reply began.
+        0 => DIM,
+        300..500 => YELLOW,
+        _ => RED,
+    };
+    painted(out, colour, format_args!(" {:>3}", Known((status > 0).then_some(status))))?;
+    write!(out, " {:>7}", ShortDuration::new("", duration).as_str())
 }
 
 /// Writes text in a colour, if the line is coloured.

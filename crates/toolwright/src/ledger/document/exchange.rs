@@ -57,6 +57,7 @@ impl ExchangeEntry {
             }
         }
         out.some_count("more_losses", Some(self.more_losses).filter(|more| *more > 0));
+        out.some_count("count", Some(self.count).filter(|count| *count > 1));
         if let Some(data) = &self.data {
             out.value("data", data);
         }
@@ -100,6 +101,7 @@ impl ExchangeEntry {
             losses: fields.optional_list("losses", read_loss)?,
             response_losses: fields.optional_list("response_losses", read_loss)?,
             more_losses: fields.optional_count("more_losses")?.unwrap_or(0),
+            count: fields.optional_count("count")?.unwrap_or(1),
             data: fields.present("data", |data| Ok(data.clone()))?,
         })
     }

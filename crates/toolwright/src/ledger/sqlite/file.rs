@@ -29,7 +29,7 @@ impl LedgerFile {
 
     /// Verifies the chain over all entries, and that it contains a head that was stored elsewhere.
     pub fn verify(&self, kept: Option<Head>) -> Result<Verified, LedgerError> {
-        Ok(read(&self.path, |look| rows::verify(look, kept))??)
+        Ok(read(&self.path, |look| rows::verify(look, None, kept))??)
     }
 
     /// Returns the positions at which entries may be missing.

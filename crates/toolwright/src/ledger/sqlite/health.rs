@@ -97,7 +97,7 @@ impl std::fmt::Debug for Health {
     }
 }
 
-fn failure(code: i32, why: &str) -> rusqlite::Error {
+pub(super) fn failure(code: i32, why: &str) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(why.to_owned()))
 }
 
@@ -119,6 +119,6 @@ pub(super) fn check_pages(path: &Path, connection: &Connection) -> Result<(), St
 pub(super) fn inspect(path: &Path, connection: &mut Connection) -> Result<(), LedgerError> {
     check_pages(path, connection)?;
     let look = connection.transaction();
-    let end = look.and_then(|look| rows::verify_end(&look, CHECKED_ENTRIES));
-    Ok(end.map_err(|error| StoreError::of(path, &error))??)
+    let end = look.and_then(|look| rows::verify(&look, Some(CHECKED_ENTRIES), None));
+    Ok(end.map_err(|error| StoreError::of(path, &error))?.map(drop)?)
 }

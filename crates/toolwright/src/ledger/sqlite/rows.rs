@@ -1,5 +1,7 @@
 //! The rows of a ledger file: text and link of an entry, and index columns.
 
+use std::fmt::Write;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::types::ToSql;
@@ -9,6 +11,7 @@ use toolwright_core::Json;
 use super::super::chain::{Broken, Damage, Follower, Head, Link, Verified};
 use super::super::query::{Order, Query};
 use super::super::{Entry, Kind, Recorded};
+use super::checkpoint;
 use crate::store::{self, Safety};
 
 pub(super) const LEDGER: store::Kind = store::Kind {
@@ -55,22 +58,44 @@ pub(super) const LEDGER: store::Kind = store::Kind {
             missing INTEGER
         ) STRICT;
     ",
+        "
+        CREATE INDEX entry_time ON entry (time);
+        -- Data of entries, whose digest is in their texts.
+        CREATE TABLE body (sequence INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+        -- What stands for entries that were removed from the start of the chain.
+        CREATE TABLE checkpoint (
+            id INTEGER PRIMARY KEY CHECK (id = 1), sequence INTEGER NOT NULL, link BLOB NOT NULL,
+            removed INTEGER NOT NULL, signature BLOB NOT NULL
+        ) STRICT;
+    ",
     ],
     safety: Safety::Process,
 };
+
+/// The member of a text with the digest of the data beside the chain.
+const DIGEST: &str = "data_digest";
 
 /// An entry to be written.
 #[derive(Debug)]
 pub(super) struct Row {
     entry: Entry,
     text: String,
+    /// The data, which is beside the chain
+    data: Option<String>,
     /// Its position, assigned in a transaction that may have failed
     place: Option<Head>,
 }
 
 impl Row {
-    pub(super) fn new(entry: Entry) -> Row {
-        Row { text: entry.text(), entry, place: None }
+    pub(super) fn new(mut entry: Entry) -> Row {
+        let data = entry.take_data().map(|data| data.compact());
+        let mut text = entry.text();
+        if let Some(data) = &data {
+            text.truncate(text.len() - "}".len());
+            // Writing to a string cannot fail.
+            let _ = write!(text, ",\"{DIGEST}\":\"{}\"}}", blake3::hash(data.as_bytes()));
+        }
+        Row { text, data, entry, place: None }
     }
 }
 
@@ -105,6 +130,11 @@ pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Re
             head.link.as_bytes(),
             entry.kind().word(),
         ])?;
+        if let Some(data) = &row.data {
+            change
+                .prepare_cached("INSERT INTO body (sequence, text) VALUES (?1, ?2)")?
+                .execute(params![head.sequence, data])?;
+        }
     }
     change
         .prepare_cached("INSERT OR REPLACE INTO head (id, sequence, link) VALUES (1, ?1, ?2)")?
@@ -112,10 +142,12 @@ pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Re
     Ok(head)
 }
 
-/// Whether the chain contains a head.
+/// Whether the chain contains a head, or a checkpoint stands for it.
 pub(super) fn holds(change: &Transaction<'_>, place: Head) -> rusqlite::Result<bool> {
-    let mut known =
-        change.prepare_cached("SELECT 1 FROM entry WHERE sequence = ?1 AND link = ?2")?;
+    let mut known = change.prepare_cached(
+        "SELECT 1 FROM entry WHERE sequence = ?1 AND link = ?2 UNION ALL
+         SELECT 1 FROM checkpoint WHERE sequence > ?1 OR sequence = ?1 AND link = ?2",
+    )?;
     Ok(place == Head::start() || known.exists(params![place.sequence, place.link.as_bytes()])?)
 }
 
@@ -155,6 +187,10 @@ pub(super) fn find(
         Order::OldestFirst => (">", "ASC"),
         Order::NewestFirst => ("<", "DESC"),
     };
+    let times = [(">=", query.since), ("<", query.until)];
+    for (compare, time) in times.into_iter().filter_map(|(compare, time)| Some((compare, time?))) {
+        conditions.push(format!("time {compare} {}", micros(time)));
+    }
     if let Some(after) = &query.after {
         conditions.push(format!("sequence {compare} ?"));
         values.push(after);
@@ -162,7 +198,8 @@ pub(super) fn find(
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
     values.push(&limit);
     let sql = format!(
-        "SELECT sequence, link, text FROM entry WHERE {} ORDER BY sequence {direction} LIMIT ?",
+        "SELECT sequence, link, text, {} FROM entry WHERE {} ORDER BY sequence {direction} LIMIT ?",
+        if query.with_data { DATA } else { "NULL" },
         conditions.join(" AND ")
     );
     let mut statement = change.prepare(&sql)?;
@@ -170,63 +207,76 @@ pub(super) fn find(
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let Head { sequence, link } = place(row)?;
-        let Some(entry) = read(&row.get::<_, String>(2)?) else {
-            return Ok(Err(Broken { sequence, why: Damage::Unreadable }));
-        };
-        found.push(Recorded { sequence, link, entry });
+        match read(&row.get::<_, String>(2)?, row.get(3)?) {
+            Ok((entry, data_digest)) => {
+                found.push(Recorded { sequence, link, data_digest, entry });
+            }
+            Err(why) => return Ok(Err(Broken { sequence, why })),
+        }
     }
     Ok(Ok(found))
 }
 
-/// Verifies the end of the chain.
-pub(super) fn verify_end(
-    change: &Transaction<'_>,
-    entries: u64,
-) -> rusqlite::Result<Result<(), Broken>> {
-    let before = head(change)?.sequence.saturating_sub(entries);
-    let start = change
-        .prepare("SELECT sequence, link FROM entry WHERE sequence = ?1")?
-        .query_row([before], place)
-        .optional()?;
-    match start {
-        None if before > 0 => Ok(Err(Broken { sequence: before, why: Damage::Removed })),
-        start => {
-            let start = start.unwrap_or_else(Head::start);
-            Ok(follow(change, start, None)?.map(|_| ()))
-        }
-    }
-}
-
-/// Verifies the whole chain.
+/// Verifies the chain: its end, of this many entries, or all of it.
 pub(super) fn verify(
     change: &Transaction<'_>,
+    entries: Option<u64>,
     kept: Option<Head>,
 ) -> rusqlite::Result<Result<Verified, Broken>> {
-    follow(change, Head::start(), kept)
+    let checkpoint = match checkpoint::read(change)? {
+        Ok(checkpoint) => checkpoint,
+        Err(broken) => return Ok(Err(broken)),
+    };
+    let (end, mut start) = (head(change)?, checkpoint.map_or_else(Head::start, |own| own.head));
+    let before = entries.map_or(0, |entries| end.sequence.saturating_sub(entries));
+    if before > start.sequence {
+        let found = change
+            .prepare("SELECT sequence, link FROM entry WHERE sequence = ?1")?
+            .query_row([before], place)
+            .optional()?;
+        match found {
+            Some(found) => start = found,
+            None => return Ok(Err(Broken { sequence: before, why: Damage::Removed })),
+        }
+    }
+    let mut chain = Follower::new(start, kept);
+    let walked = walk(change, &mut chain, |_| true)?;
+    Ok(walked
+        .and_then(|without_data| Ok(Verified { checkpoint, without_data, ..chain.finish(end)? })))
 }
 
-/// Verifies the chain after a position.
-fn follow(
+/// Verifies the entries after a position, up to the first whose time is not wanted. Returns the number of those whose
+/// data was removed.
+pub(super) fn walk(
     change: &Transaction<'_>,
-    start: Head,
-    kept: Option<Head>,
-) -> rusqlite::Result<Result<Verified, Broken>> {
-    let end = head(change)?;
-    let mut chain = Follower::new(start, kept);
-    let mut statement = change.prepare(
-        "SELECT sequence, link, text, time, run, caller, tenant, tool, kind
-         FROM entry WHERE sequence > ?1 ORDER BY sequence",
-    )?;
-    let mut rows = statement.query([start.sequence])?;
+    chain: &mut Follower,
+    mut is_wanted: impl FnMut(i64) -> bool,
+) -> rusqlite::Result<Result<u64, Broken>> {
+    let mut without_data = 0;
+    let mut statement = change.prepare(&format!(
+        "SELECT sequence, link, text, time, run, caller, tenant, tool, kind, {DATA}
+         FROM entry WHERE sequence > ?1 ORDER BY sequence"
+    ))?;
+    let mut rows = statement.query([chain.head().sequence])?;
+    if let Err(broken) = chain.compare() {
+        return Ok(Err(broken));
+    }
     while let Some(row) = rows.next()? {
+        if !is_wanted(row.get(3)?) {
+            break;
+        }
         // A column that is not text was modified, so its link will not match.
         let (at, text) = (place(row)?, row.get::<_, String>(2).unwrap_or_default());
         if let Err(broken) = chain.follow(at, &text) {
             return Ok(Err(broken));
         }
-        let Some(entry) = read(&text) else {
-            return Ok(Err(Broken { sequence: at.sequence, why: Damage::Unreadable }));
+        let data: Option<String> = row.get(9)?;
+        let has_data = data.is_some();
+        let (entry, digest) = match read(&text, data) {
+            Ok(read) => read,
+            Err(why) => return Ok(Err(Broken { sequence: at.sequence, why })),
         };
+        without_data += u64::from(digest.is_some() && !has_data);
         let mut filed = row.get::<_, i64>(3)? == micros(entry.time());
         let caller = entry.caller();
         let columns = [entry.run(), &caller.id, &caller.tenant, tool(&entry), entry.kind().word()];
@@ -237,10 +287,10 @@ fn follow(
             return Ok(Err(Broken { sequence: at.sequence, why: Damage::Misfiled }));
         }
     }
-    Ok(chain.finish(end))
+    Ok(Ok(without_data))
 }
 
-fn place(row: &rusqlite::Row<'_>) -> rusqlite::Result<Head> {
+pub(super) fn place(row: &rusqlite::Row<'_>) -> rusqlite::Result<Head> {
     // An invalid link becomes zeros, which never match.
     let link = row.get_ref(1)?.as_blob().ok().and_then(|bytes| bytes.try_into().ok());
     Ok(Head { sequence: row.get(0)?, link: Link::from_bytes(link.unwrap_or_default()) })
@@ -251,8 +301,23 @@ fn tool(entry: &Entry) -> &str {
     entry.as_call().map_or("", |call| &call.tool)
 }
 
-fn read(text: &str) -> Option<Entry> {
-    Entry::from_json(&Json::parse(text).ok()?).ok()
+/// The data of an entry, in a query of entries.
+const DATA: &str = "(SELECT text FROM body WHERE body.sequence = entry.sequence)";
+
+/// Reads an entry with its data, which must have the digest in the text. Returns the digest as well.
+fn read(text: &str, data: Option<String>) -> Result<(Entry, Option<Arc<str>>), Damage> {
+    let document = Json::parse(text).map_err(|_| Damage::Unreadable)?;
+    let digest = document.get(DIGEST).and_then(Json::as_str).map(Arc::<str>::from);
+    let Json::Object(mut document) = document else { return Err(Damage::Unreadable) };
+    if let Some(data) = data {
+        let is_same = |digest: &str| *digest == *blake3::hash(data.as_bytes()).to_hex();
+        if !digest.as_deref().is_some_and(is_same) {
+            return Err(Damage::DataChanged);
+        }
+        document.insert("data", Json::parse(&data).map_err(|_| Damage::Unreadable)?);
+    }
+    let entry = Entry::from_json(&document.into()).map_err(|_| Damage::Unreadable)?;
+    Ok((entry, digest))
 }
 
 /// Returns microseconds since 1970.

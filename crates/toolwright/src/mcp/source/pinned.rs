@@ -82,7 +82,7 @@ impl PinnedTools {
         if self.pins.is_blocked(tool) {
             return Err(ToolError::new(format!(
                 "The MCP server {server} has changed the definition of {tool} since it was approved, so it is not \
-                 called. Tell the user that its operator has to approve it."
+                 called until its operator approves it: toolwright mcp approve {server} {tool}"
             )));
         }
         if !compared.names.contains(tool) {

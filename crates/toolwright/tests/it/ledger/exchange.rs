@@ -65,6 +65,7 @@ fn exchange(number: u64) -> ExchangeEntry {
         losses: vec![loss("/tools/0/strict")],
         response_losses: vec![loss("/id")],
         more_losses: 3,
+        count: 1,
         data: Some(Json::from(object! {
             "request": object! {"messages": "hello", "api_key": "hunter2"},
             "response": "data: {\"token\": \"hunter2\"}",
