@@ -82,9 +82,9 @@ impl Call {
 
     async fn call(self, tool: String) -> Result<(), Failure> {
         let text = input::argument(&self.args)?;
-        let call = toolwright::Call::new("call_1", tool, Arguments::from_text(text));
+        let mut call = toolwright::Call::new("call_1", tool, Arguments::from_text(text));
         let gateway = tools::open(&self.tools.config()?)?;
-        let toolbox = self.toolbox(&gateway.live().tools, &call.name).await?;
+        let toolbox = self.toolbox(&gateway.live().tools, &mut call.name).await?;
         let toolbox = tools::equip(&gateway, toolbox, self.tools.yes);
         let session = self.tools.session();
         let mut called = toolbox.call(&session, &call).await;
@@ -117,8 +117,9 @@ impl Call {
         }
     }
 
-    /// Returns the tools. The result of the one that is called is not shortened for a model.
-    async fn toolbox(&self, tools: &Tools, name: &str) -> Result<Toolbox, Failure> {
+    /// Returns the tools. The result of the one that is called is not shortened for a model. Its name becomes that in the
+    /// toolbox, which has no version.
+    async fn toolbox(&self, tools: &Tools, name: &mut String) -> Result<Toolbox, Failure> {
         let all = match self.tools.selected(tools).await? {
             Some(selected) => selected,
             None if name.contains('/') || tools.all().handler(name).is_some() => {
@@ -127,7 +128,8 @@ impl Call {
             None => tools::refreshed(tools.for_plans(None)).await,
         };
         let Ok(handler) = all.resolve(name).await else { return Ok(all) };
-        let own = handler.tool().name.clone();
+        name.clone_from(&handler.tool().name);
+        let own = name.clone();
         let others = all.filtered(move |name| name != own);
         let toolbox = others.with_handlers([handler.with_budget(MAX_SHOWN_BYTES)]);
         toolbox.map_err(exit::failed)

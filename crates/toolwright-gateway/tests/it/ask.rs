@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::run::toolwright;
+use crate::mcp::server;
+use crate::run::{ok_in, toolwright};
 use toolwright_core::Json;
 
 /// A folder with a table that has an empty cell.
@@ -146,4 +147,23 @@ fn a_failure_names_its_tool_once() {
     let folder = folder();
     let text = ask(folder.path(), &["read ../secret.txt"]).text();
     assert_eq!(text.matches("read_file failed").count(), 1, "{text}");
+}
+
+#[test]
+fn selected_tools_are_those_of_the_configuration() {
+    let folder = folder();
+    let config = server("one", "\"plain\"", "");
+    std::fs::write(folder.path().join("toolwright.toml"), config).unwrap();
+    let ask = |arguments: &[&str]| ok_in(folder.path(), &[&["ask"], arguments].concat());
+    let live = ask(&["live", "--use", "mcp:one"]);
+    assert!(live.contains("one_live ran: called live"), "{live}");
+    let listed = ask(&["list files", "--use", "builtin-files/list_files"]);
+    assert!(
+        listed.contains("builtin-files/list_files ran") && listed.contains("test.csv"),
+        "{listed}"
+    );
+    let usual = ask(&["live"]);
+    assert!(!usual.contains("one_live"), "without --use, the tools are the built-in ones: {usual}");
+    let shown = ok_in(folder.path(), &["ledger", "show"]);
+    assert!(shown.contains("call one_live ok"), "{shown}");
 }

@@ -25,6 +25,13 @@ fn prepared() -> (TempDir, PathBuf) {
     std::fs::write(folder.path().join("prefab.json"), manifest).unwrap();
     std::fs::write(folder.path().join("prefab-2.json"), manifest.replace("0.1.0", "0.2.0"))
         .unwrap();
+    let words = folder.path().join("words");
+    std::fs::create_dir(&words).unwrap();
+    let manifest = r#"{"id":"words-prefab","version":"0.1.0","name":"w","description":"Counts words.",
+        "functions":[{"name":"count","description":"Counts.","parameters":[]}],
+        "runtime":{"process":{"command":["sh","run.sh"]}}}"#;
+    std::fs::write(words.join("prefab.json"), manifest).unwrap();
+    std::fs::write(words.join("run.sh"), "echo 7").unwrap();
     (folder, others.join("data"))
 }
 
@@ -45,7 +52,10 @@ fn commands() -> Vec<Vec<&'static str>> {
         "catalog visibility tables-prefab public",
         "catalog remove tables-prefab 0.1.0",
         "plan publish plan.json --as list-prefab/list --version 1.0.0",
-        "catalog call list-prefab list",
+        "catalog add words",
+        "catalog test words-prefab",
+        "catalog call words-prefab count",
+        "call words-prefab/count",
         "call list-prefab/list",
         "call list_files",
         "ask hello",
@@ -70,8 +80,8 @@ fn run_all(folder: &Path, data: &Path, options: &[&str]) {
         let end = command.iter().position(|word| *word == "--command").unwrap_or(command.len());
         let (before, after) = command.split_at(end);
         let said = ok_in(folder, &[before, options, after].concat());
-        let expected = match &command[..2] {
-            ["catalog", "list" | "search" | "recommend"] => "tables-prefab",
+        let expected = match &*command {
+            ["catalog", "list" | "search" | "recommend", ..] => "tables-prefab",
             ["ledger", "show"] => "list_files",
             ["plan", "runs"] => "succeeded",
             _ => "",

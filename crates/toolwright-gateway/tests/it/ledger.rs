@@ -12,7 +12,8 @@ use toolwright_core::{Dialect, FaultClass, Json};
 use toolwright_gateway::config::{self, Config};
 use toolwright_gateway::telemetry::{Records, Telemetry};
 
-use crate::gateway::{Gateway, until};
+use crate::gateway::vendor::vendor;
+use crate::gateway::{Gateway, Upstream, table, until};
 use crate::run::toolwright;
 
 const CHAT: &str = r#"{"model":"offline/rules","messages":[{"role":"user","content":"hello"}]}"#;
@@ -238,4 +239,183 @@ fn the_behaviour_on_a_ledger_failure_is_configurable() {
     assert_eq!(config.ledger.on_failure, config::OnFailure::Continue);
     assert_eq!(config.ledger.max_wait, Duration::from_secs(10));
     assert!(parse("[ledger]\non_failure = \"ignore\"").is_err());
+}
+
+/// A ledger with calls that began some days ago, of clients in turn.
+fn aged(folder: &Path, days: &[u32], clients: &[&str]) {
+    let config = Config { data: folder.to_owned(), ..Config::default() };
+    let telemetry = Telemetry::open(&config).unwrap();
+    for (days, client) in days.iter().zip(clients.iter().cycle()) {
+        let time = SystemTime::now() - Duration::from_hours(24) * *days;
+        let call = CallEntry { time, ..call(Caller::new(*client)) };
+        telemetry.records().shared().record(call.into());
+    }
+}
+
+#[test]
+fn entries_are_shown_by_their_time() {
+    let folder = tempfile::tempdir().unwrap();
+    aged(folder.path(), &[9, 5, 3, 0], &["alice"]);
+    let count = |arguments: &[&str]| {
+        let (code, shown, error) = run(folder.path(), &[&["show"], arguments].concat());
+        assert_eq!(code, 0, "{error}");
+        shown.lines().count()
+    };
+    assert_eq!(count(&["--since", "4d"]), 2);
+    assert_eq!(count(&["--until", "4d"]), 2);
+    assert_eq!(count(&["--since", "7d", "--until", "2h"]), 2);
+    assert_eq!(count(&["--since", "2020-02-29", "--until", "2020-03-01T12:00:00"]), 0);
+    assert_eq!(count(&["--since", "2020-02-29T00:00:00Z"]), 4);
+    let (code, _, error) = run(folder.path(), &["show", "--since", "yesterday"]);
+    assert_eq!(code, 2);
+    assert!(error.contains("2026-11-15") && error.contains("ms, s, m, h, d"), "{error}");
+}
+
+#[test]
+fn entries_are_summed_up_in_a_table_and_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    aged(folder.path(), &[2, 2, 2, 1], &["爱丽丝", "bob"]);
+    written(folder.path(), &["爱丽丝"]);
+    let (code, table, _) = run(folder.path(), &["sum", "--by", "caller,tool"]);
+    assert_eq!(code, 0);
+    let expected = "\
+CALLER  TOOL      EXCHANGES  CALLS  FAILED  INPUT TOKENS  OUTPUT TOKENS
+bob     read_csv  0          2      0       0             0
+爱丽丝  -         1          0      0       0             0
+爱丽丝  read_csv  0          3      0       0             0
+";
+    assert_eq!(table, expected);
+    let (_, json, _) =
+        run(folder.path(), &["sum", "--by", "day", "--kind", "call", "--until", "12h", "--json"]);
+    let Json::Array(days) = Json::parse(&json).unwrap() else { panic!("{json}") };
+    let calls: Vec<u64> =
+        days.iter().map(|day| day.get("calls").unwrap().as_u64().unwrap()).collect();
+    assert_eq!(calls, [3, 1], "{json}");
+    assert_eq!(run(folder.path(), &["sum", "--by", "colour"]).0, 2);
+}
+
+#[test]
+fn the_tokens_of_a_model_are_summed_up() {
+    let gateway = Gateway::start("");
+    for _ in 0..3 {
+        gateway.ask_json("/v1/chat/completions", CHAT).ok();
+    }
+    let data = gateway.data();
+    let sums = until("the exchanges", || {
+        let (_, json, _) = run(&data, &["sum", "--json"]);
+        let sums = Json::parse(&json).ok()?;
+        (sums.pointer("/0/exchanges")?.as_u64() == Some(3)).then_some(sums)
+    });
+    assert_eq!(sums.pointer("/0/model").and_then(Json::as_str), Some("offline/rules"));
+    assert!(sums.pointer("/0/input_tokens").and_then(Json::as_u64).unwrap() > 0);
+}
+
+#[test]
+fn all_entries_are_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    aged(folder.path(), &[9; 1_200], &["a,\"b\"", "=1+1"]);
+    let (code, lines, _) = run(folder.path(), &["export"]);
+    assert_eq!((code, lines.lines().count()), (0, 1_200));
+    let last = Json::parse(lines.lines().last().unwrap()).unwrap();
+    assert_eq!(last.get("sequence").and_then(Json::as_u64), Some(1_200));
+    let (_, table, _) = run(folder.path(), &["export", "--format", "csv", "--since", "10d"]);
+    assert_eq!(table.lines().count(), 1_201);
+    assert!(table.starts_with("sequence,time,kind,run,caller,tenant,"), "{}", &table[..100]);
+    let rows: Vec<&str> = table.lines().skip(1).take(2).collect();
+    assert!(rows[0].contains(",call,") && rows[0].contains(",\"a,\"\"b\"\"\",local,"), "{rows:?}");
+    assert!(rows[1].contains(",'=1+1,local,"), "a spreadsheet must not run it: {rows:?}");
+}
+
+#[test]
+fn old_entries_are_removed_and_verification_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    aged(&data, &[9, 8, 0], &["alice"]);
+    let (_, head, _) = run(&data, &["verify", "--json"]);
+    let head = Json::parse(&head).unwrap().get("head").unwrap().as_str().unwrap().to_owned();
+    let first = run(&data, &["show", "--json", "--limit", "9"]).1;
+    let first = Json::parse(first.lines().next().unwrap()).unwrap();
+    let gateway = Gateway::start_with(folder, "[ledger]\nmax_age = \"7d\"\n");
+    let verified = until("the removal", || {
+        let (code, text, _) = run(&data, &["verify"]);
+        (code == 0 && text.starts_with("1 entries")).then_some(text)
+    });
+    let told = "validly signed, for 2 entries that max_age removed";
+    assert!(verified.contains("checkpoint 2:") && verified.contains(told), "{verified}");
+    assert_eq!(run(&data, &["verify", "--against", &head]).0, 0);
+    let link = first.get("link").and_then(Json::as_str).unwrap();
+    let (code, _, error) = run(&data, &["verify", "--against", &format!("1:{link}")]);
+    assert_eq!(code, 1);
+    assert!(error.contains("entry 1 was removed because of its age"), "{error}");
+    // The gateway goes on, and the next one finds nothing wrong.
+    gateway.ask_json("/v1/chat/completions", CHAT).ok();
+    let gateway = gateway.restart("[ledger]\nmax_age = \"7d\"\n");
+    gateway.ask_json("/v1/chat/completions", CHAT).ok();
+    until("both exchanges", || run(&data, &["verify"]).1.starts_with("3 entries").then_some(()));
+    assert!(!gateway.log().contains("the ledger"), "{}", gateway.log());
+    std::fs::write(data.join("signing.key"), [7; 32]).unwrap();
+    let (code, _, error) = run(&data, &["verify"]);
+    assert_eq!(code, 1);
+    assert!(error.contains("entry 2") && error.contains("signing.key"), "{error}");
+}
+
+#[test]
+fn refusals_of_strangers_are_counted_in_one_entry() {
+    let hash = toolwright_gateway::key::KeyHash::of("key-alice");
+    let gateway = Gateway::start(&format!("[keys.alice]\nhash = \"{hash}\"\n"));
+    for number in 0..30 {
+        let wrong = format!("Bearer wrong-{number}");
+        let headers = [("authorization", wrong.as_str())];
+        let path = if number % 2 == 0 { "/v1/chat/completions" } else { "/v1/messages" };
+        assert_eq!(gateway.post(path, &headers, CHAT.as_bytes()).status, 401);
+    }
+    let gateway = gateway.restart("");
+    let (_, shown, _) = run(&gateway.data(), &["show", "--json"]);
+    let lines: Vec<Json> = shown.lines().map(|line| Json::parse(line).unwrap()).collect();
+    let counted = |line: &Json| line.get("count").and_then(Json::as_u64).unwrap_or(1);
+    let counts: Vec<u64> = lines.iter().map(counted).collect();
+    // A test that takes longer than a minute has more entries.
+    assert!(counts.len() <= 2 && counts.iter().sum::<u64>() == 30, "{counts:?} {shown}");
+    assert_eq!(lines[0].get("caller").and_then(Json::as_str), Some("nobody"));
+}
+
+#[test]
+fn bodies_between_gateway_and_upstream_are_recorded_beside_the_chain() {
+    let own = vendor("anthropic");
+    let body = |stream: bool| {
+        format!(
+            r#"{{"model":"up/m","stream":{stream},"messages":[{{"role":"user","content":"北京"}}]}}"#
+        )
+    };
+    let replies = [own.reply(false), own.reply(true), own.reply(false)];
+    let upstream = Upstream::start(replies);
+    let config = format!("[ledger]\npayloads = true\n{}", table("up", own.id, &upstream));
+    let gateway = Gateway::start(&config);
+    for stream in [false, true] {
+        gateway.ask_json("/v1/chat/completions", &body(stream)).ok();
+    }
+    let native = r#"{"model":"up/m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#;
+    gateway.ask_json("/v1/messages", native).ok();
+    let data = gateway.data();
+    let lines: Vec<Json> = until("the exchanges", || {
+        let shown = run(&data, &["show", "--json"]).1;
+        (shown.lines().count() == 3)
+            .then(|| shown.lines().map(|line| Json::parse(line).unwrap()).collect())
+    });
+    for (line, sent) in lines.iter().zip(upstream.received()).take(2) {
+        let attempt = line.pointer("/data/upstreams/0").unwrap();
+        assert_eq!(attempt.get("upstream").and_then(Json::as_str), Some("up"));
+        assert_eq!(attempt.pointer("/bodies/request"), Some(&sent.json()));
+        let back = attempt.pointer("/bodies/response").unwrap().compact();
+        assert!(back.contains("toolu_01A09q90qw90lq917835lq9"), "{back}");
+        assert!(line.get("data_digest").is_some());
+    }
+    let passed = &lines[2];
+    assert!(passed.pointer("/data/request").is_some());
+    assert_eq!(passed.pointer("/data/upstreams"), None, "the same bytes are recorded once");
+    let (code, verified, _) = run(&data, &["verify"]);
+    assert_eq!(code, 0, "{verified}");
+    let text = std::fs::read(data.join("ledger.sqlite")).unwrap();
+    let key = crate::gateway::UPSTREAM_KEY.as_bytes();
+    assert!(!text.windows(key.len()).any(|window| window == key), "no key is recorded");
 }

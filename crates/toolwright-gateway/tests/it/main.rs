@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod access;
 mod args;
 mod ask;
 mod call;
@@ -16,6 +17,7 @@ mod http;
 mod key;
 mod ledger;
 mod mcp;
+mod pipe;
 mod plan;
 mod plans;
 mod prefabs;

@@ -5,7 +5,7 @@ mod add;
 mod batch;
 mod elicit;
 mod features;
-mod login;
+pub mod login;
 mod pins;
 mod secrets;
 mod sets;
@@ -23,7 +23,7 @@ use crate::exchange::tools::{CHAT, call, question, whole};
 use crate::gateway::{Answer, Gateway, Upstream, items_at, table, text_at, until};
 
 /// The table of a test server of a kind.
-fn server(name: &str, kind: &str, more: &str) -> String {
+pub fn server(name: &str, kind: &str, more: &str) -> String {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcp/servers/stdio.py");
     format!("[mcp.{name}]\ncommand = [\"python3\", \"{script}\", {kind}]\n{more}\n")
 }

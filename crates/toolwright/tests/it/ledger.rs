@@ -3,6 +3,8 @@
 mod exchange;
 #[cfg(feature = "sqlite")]
 mod failure;
+#[cfg(feature = "sqlite")]
+mod retention;
 
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};

@@ -28,7 +28,7 @@ impl GuardedServer {
         GuardedServer { process, address }
     }
 
-    fn table(&self, more: &str) -> String {
+    pub fn table(&self, more: &str) -> String {
         format!("[mcp.s]\nurl = \"http://{}/mcp\"\n{more}\n", self.address)
     }
 }

@@ -248,6 +248,9 @@ mod sqlite {
         ALTER TABLE entry DROP COLUMN kind;
         CREATE INDEX entry_tool ON entry (tool);
         DROP TABLE session;
+        DROP INDEX entry_time;
+        DROP TABLE body;
+        DROP TABLE checkpoint;
         PRAGMA user_version = 1;";
 
     #[tokio::test]
