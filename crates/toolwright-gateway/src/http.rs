@@ -36,6 +36,6 @@ pub use drain::{Control, Ended, Health};
 pub use listen::ListenError;
 pub use multipart::{Form, FormItem, PartHead};
 pub use reply::{BrokenOff, Reply, ReplyBody};
-pub use request::{HttpRequest, RequestFacts, Service};
+pub use request::{HttpRequest, Service};
 pub use signal::{Reload, Renewal, Signals};
 pub use tls::{Tls, TlsError};

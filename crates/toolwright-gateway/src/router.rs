@@ -52,10 +52,19 @@ pub struct Router {
 
 impl Service for Router {
     async fn answer(&self, request: HttpRequest) -> Reply {
-        let mut line = AccessLine::new(&request, self.gateway.telemetry.log_format());
-        let reply = self.route(request).await;
-        line.status = reply.status().as_u16();
-        reply
+        if self.is_local
+            && self.gateway.live().keys.is_open()
+            && let Err(fault) = browser::check_host(&request.headers, &request.uri)
+        {
+            return self.line(&request).end(self.fail(&request.uri, fault));
+        }
+        let uri = request.uri.clone();
+        let reply = match table::find(&request.method, uri.path(), &request.headers) {
+            Ok(found) => return self.answer_at(&found, request).await,
+            Err(NoRoute::Method(form, allowed)) => wrong_method(form, &allowed),
+            Err(NoRoute::Path) => self.fail(&uri, nowhere()),
+        };
+        self.line(&request).end(reply)
     }
 
     fn fail(&self, uri: &Uri, fault: Fault) -> Reply {
@@ -75,34 +84,22 @@ impl Router {
         Router { gateway, health, is_local: is_loopback(bound), mcp }
     }
 
-    /// Finds the route of a request and answers it there.
-    async fn route(&self, request: HttpRequest) -> Reply {
-        if self.is_local
-            && self.gateway.live().keys.is_open()
-            && let Err(fault) = browser::check_host(&request.headers, &request.uri)
-        {
-            return self.fail(&request.uri, fault);
-        }
-        let uri = request.uri.clone();
-        match table::find(&request.method, uri.path(), &request.headers) {
-            Ok(found) => self.answer_at(&found, request).await,
-            Err(NoRoute::Method(form, allowed)) => wrong_method(form, &allowed),
-            Err(NoRoute::Path) => self.fail(&uri, nowhere()),
-        }
+    /// Begins the line of a request that is not an exchange.
+    fn line(&self, request: &HttpRequest) -> AccessLine {
+        AccessLine::new(request, self.gateway.telemetry.log_format())
     }
 
     /// Answers a request at its route.
     async fn answer_at(&self, found: &RouteMatch<'_>, request: HttpRequest) -> Reply {
-        // Monitoring asks every few seconds.
-        if matches!(found.path, "/healthz" | "/readyz" | "/metrics") {
-            request.set_silent();
-        }
         let form = found.form(&request.headers);
+        if let Some(endpoint) = found.endpoint(request.uri.query()) {
+            return self.exchange(endpoint, request).await;
+        }
+        // Monitoring asks every few seconds, and has no lines.
+        let is_logged = !matches!(found.path, "/healthz" | "/readyz" | "/metrics");
+        let line = is_logged.then(|| self.line(&request));
         let answered = match found.route.target {
-            Target::Exchange(..) => match found.endpoint(request.uri.query()) {
-                Some(endpoint) => Ok(self.exchange(endpoint, request).await),
-                None => Err(nowhere()),
-            },
+            Target::Exchange(..) => Err(nowhere()),
             Target::Client(endpoint) => self.answer_client(endpoint, found, request).await,
             Target::Prefab(endpoint) => {
                 let parameter = |name| found.parameters.text(name, found.path);
@@ -122,7 +119,8 @@ impl Router {
             Target::Public(PublicEndpoint::Readiness) => Ok(self.readyz()),
             Target::Public(PublicEndpoint::OpenApi) => Ok(openapi::reply()),
         };
-        answered.unwrap_or_else(|fault| encode_fault(form, fault))
+        let reply = answered.unwrap_or_else(|fault| encode_fault(form, fault));
+        if let Some(line) = line { line.end(reply) } else { reply }
     }
 
     /// Authenticates the client of a request and answers it.
@@ -205,10 +203,9 @@ impl Router {
             .map_or_else(|_| unknown_caller(), |authenticated| authenticated.client.caller());
         let telemetry = &self.gateway.telemetry;
         if let Err(fault) = telemetry.admit().await {
-            return fault::reply(endpoint.codec, RequestId::random(), fault);
+            let reply = fault::reply(endpoint.codec, RequestId::random(), fault);
+            return self.line(&request).end(reply);
         }
-        // The recorder writes its line.
-        request.set_silent();
         let mut recorder = telemetry.begin(endpoint.dialect, endpoint.name(), caller);
         recorder.trace(&request.headers);
         if authenticated.is_err() {

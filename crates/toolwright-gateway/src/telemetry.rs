@@ -155,16 +155,14 @@ impl Telemetry {
         records.watch(ledger, || refusals.record(Some(Instant::now()), records)).await;
     }
 
-    /// Waits until every emitted record is written and sent, and removes old entries of the ledger.
+    /// Waits until every emitted record is written and sent.
     pub async fn flush(&self) -> Result<(), StoreError> {
         self.0.refusals.record(None, &self.0.records);
         #[cfg(feature = "otel")]
         if let Some(exporter) = self.0.exporter.get() {
             exporter.flush().await;
         }
-        self.0.records.flush().await?;
-        self.0.records.remove_old(&self.0.ledger).await;
-        Ok(())
+        self.0.records.flush().await
     }
 
     /// Whether exchanges are exported as spans.

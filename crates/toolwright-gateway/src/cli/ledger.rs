@@ -167,7 +167,6 @@ impl Verify {
             let document = object! {
                 "entries": verified.entries,
                 "head": verified.head.to_string(),
-                "without_data": verified.without_data,
                 "checkpoint": checkpoint.map_or(Json::Null, |own| own.head.to_string().into()),
                 "removed": checkpoint.map_or(0, |own| own.removed),
                 "gaps": gaps,
@@ -181,8 +180,6 @@ impl Verify {
                     "checkpoint {head}, validly signed, for {removed} entries that max_age removed"
                 )
             }));
-            let removed = Some(verified.without_data).filter(|count| *count > 0);
-            lines.extend(removed.map(|count| format!("the data of {count} entries was removed")));
             lines.extend(gaps.iter().map(|gap| format!("gap {gap}")));
             lines.join("\n")
         };

@@ -44,8 +44,6 @@ pub struct Ledger {
     pub payloads: bool,
     /// How long entries are kept, if not forever
     pub max_age: Option<Duration>,
-    /// How long bodies, arguments and outcomes are kept, if not as long as their entries
-    pub max_payload_age: Option<Duration>,
     /// What happens to requests while the file cannot be written
     pub on_failure: OnFailure,
     /// Maximum time that a request waits for capacity in the ledger before it is refused
@@ -67,7 +65,6 @@ impl Default for Ledger {
         Ledger {
             payloads: false,
             max_age: None,
-            max_payload_age: None,
             on_failure: OnFailure::Refuse,
             max_wait: Duration::from_secs(2),
         }
@@ -121,7 +118,6 @@ pub(super) fn ledger(table: Table<'_>) -> Result<Ledger, ConfigError> {
     let ledger = Ledger {
         payloads: table.take_or("payloads", usual.payloads, Value::flag)?,
         max_age: table.take_some("max_age", Value::deadline)?,
-        max_payload_age: table.take_some("max_payload_age", Value::deadline)?,
         on_failure: table
             .take_or("on_failure", usual.on_failure, |value| one_of(value, &ON_FAILURE))?,
         max_wait: table.take_or("max_wait", usual.max_wait, Value::duration)?,

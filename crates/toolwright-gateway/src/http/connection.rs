@@ -221,7 +221,7 @@ async fn answer<S: Service>(
             body,
             budget: Arc::clone(&context.budget),
             started: std::time::Instant::now(),
-            facts: Arc::default(),
+            client: Arc::default(),
         };
         // Boxed, because a connection would otherwise reserve space for it from its first request to
         // its end. A panic fails this request and no other; the panic hook has logged it.

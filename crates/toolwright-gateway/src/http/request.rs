@@ -1,7 +1,6 @@
 //! Requests, and the service that answers them.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -31,28 +30,14 @@ pub struct HttpRequest {
     pub budget: Arc<Budget>,
     /// When its head was read
     pub started: Instant,
-    /// Facts for the log
-    pub facts: Arc<RequestFacts>,
-}
-
-/// Facts about a request for the log, which are known while it is answered.
-#[derive(Debug, Default)]
-pub struct RequestFacts {
-    /// The name of the client
-    pub client: OnceLock<Box<str>>,
-    /// Whether the request has no line of its own
-    pub is_silent: AtomicBool,
+    /// The name of its client, once it is known
+    pub client: Arc<OnceLock<Box<str>>>,
 }
 
 impl HttpRequest {
     /// Sets the name of its client, for the log.
     pub fn set_client(&self, name: &str) {
-        self.facts.client.get_or_init(|| name.into());
-    }
-
-    /// Leaves the line of the request out of the log.
-    pub fn set_silent(&self) {
-        self.facts.is_silent.store(true, Ordering::Relaxed);
+        self.client.get_or_init(|| name.into());
     }
 }
 

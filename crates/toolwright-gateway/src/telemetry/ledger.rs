@@ -87,13 +87,6 @@ impl Records {
         }
     }
 
-    /// Removes what is older than the configuration allows.
-    pub(super) async fn remove_old(&self, config: &config::Ledger) {
-        if let Records::File(ledger) = self {
-            watch::remove_old(ledger, config).await;
-        }
-    }
-
     /// Returns why the gateway is not ready: the file cannot be written, and requests would be
     /// refused.
     pub fn failure(&self) -> Option<StoreError> {

@@ -38,8 +38,6 @@ pub struct Verified {
     pub entries: u64,
     /// What stands for removed entries, if there are any. A head before it cannot be verified
     pub checkpoint: Option<Checkpoint>,
-    /// Number of entries whose data was removed
-    pub without_data: u64,
     /// The last verified entry
     pub head: Head,
 }
@@ -211,11 +209,6 @@ impl Follower {
         if self.head.link != end.link {
             return Err(Broken { sequence: end.sequence, why: Damage::Rewritten });
         }
-        Ok(Verified {
-            entries: self.head.sequence - self.from,
-            checkpoint: None,
-            without_data: 0,
-            head: self.head,
-        })
+        Ok(Verified { entries: self.head.sequence - self.from, checkpoint: None, head: self.head })
     }
 }

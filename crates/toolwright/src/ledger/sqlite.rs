@@ -17,7 +17,7 @@ mod session;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::oneshot;
 
@@ -28,7 +28,7 @@ use super::{Backpressure, Entry, Ledger, Recorded};
 use crate::store::{self, JobSender, StoreError, Urgency, Writer};
 pub use file::LedgerFile;
 use health::Health;
-use rows::Row;
+use rows::{Row, separate};
 pub use session::Gap;
 
 /// A ledger in a SQLite file.
@@ -214,7 +214,7 @@ impl SqliteLedger {
     pub async fn entries(&self, query: &Query) -> Result<Vec<Recorded>, LedgerError> {
         self.flush().await?;
         let query = query.clone();
-        Ok(self.read(move |connection| rows::find(connection, &query)).await??)
+        Ok(self.read(move |look| separate(rows::find(look, &query))).await??)
     }
 
     /// Verifies the chain over all entries up to the head in the file. A truncation that also
@@ -231,20 +231,17 @@ impl SqliteLedger {
 
     async fn follow(&self, kept: Option<Head>) -> Result<Verified, LedgerError> {
         self.flush().await?;
-        Ok(self.read(move |look| rows::verify(look, None, kept)).await??)
+        Ok(self.read(move |look| separate(rows::verify(look, None, kept))).await??)
     }
 
-    /// Removes entries that are older than `max_age`, from the oldest to the first that is not, and the data of entries that
-    /// are older than `max_data_age`. Returns the number of removed entries. A signed [`Checkpoint`](super::Checkpoint)
-    /// stands for them. If one of them is damaged, that is the error, and it stays with all later ones.
-    pub async fn remove_older(
-        &self,
-        max_age: Option<Duration>,
-        max_data_age: Option<Duration>,
-    ) -> Result<u64, LedgerError> {
-        let (ages, mut removed) = ([max_age, max_data_age], 0);
-        let remove =
-            move |change: &rusqlite::Transaction<'_>| checkpoint::remove_older(change, ages);
+    /// Removes entries that began before a time, from the oldest to the first that did not, and returns their number. A
+    /// signed [`Checkpoint`](super::Checkpoint) stands for them. If one of them is damaged, that is the error, and it stays
+    /// with all later ones.
+    pub async fn remove_before(&self, time: SystemTime) -> Result<u64, LedgerError> {
+        let mut removed = 0;
+        let remove = move |change: &rusqlite::Transaction<'_>| {
+            separate(checkpoint::remove_before(change, time))
+        };
         while let more @ 1.. = self.writer.sender()?.ask(remove).await?? {
             removed += more;
         }

@@ -4,7 +4,7 @@
 //! replaced or truncated while no gateway ran is detected at the next start.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use toolwright::ledger::{Head, SqliteLedger};
 use toolwright::private_file;
@@ -27,9 +27,13 @@ pub(super) async fn watch(ledger: &SqliteLedger, config: &config::Ledger, each: 
     start(ledger, kept).await;
     let mut removed: Option<Instant> = None;
     loop {
-        if removed.is_none_or(|last| last.elapsed() >= REMOVAL_INTERVAL) {
+        if let Some(time) = config.max_age.and_then(|age| SystemTime::now().checked_sub(age))
+            && removed.is_none_or(|last| last.elapsed() >= REMOVAL_INTERVAL)
+        {
             removed = Some(Instant::now());
-            remove_old(ledger, config).await;
+            if let Err(error) = ledger.remove_before(time).await {
+                tracing::error!(%error, "old entries of the ledger cannot be removed");
+            }
         }
         // The ledger's observer logs the failure.
         if let Ok(head) = ledger.head().await
@@ -40,14 +44,6 @@ pub(super) async fn watch(ledger: &SqliteLedger, config: &config::Ledger, each: 
         }
         tokio::time::sleep(LOOK).await;
         each();
-    }
-}
-
-/// Removes what is older than the configuration allows.
-pub(super) async fn remove_old(ledger: &SqliteLedger, config: &config::Ledger) {
-    let removed = ledger.remove_older(config.max_age, config.max_payload_age).await;
-    if let Err(error) = removed {
-        tracing::error!(%error, "old entries of the ledger cannot be removed");
     }
 }
 

@@ -5,12 +5,12 @@
 //! but not read the key cannot remove entries unnoticed.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use rusqlite::{OptionalExtension, Transaction, ffi, params};
 
 use super::health::failure;
-use super::rows::{self, micros};
+use super::rows::{self, Stop, micros};
 use crate::key_file::{self, KEY_BYTES};
 use crate::ledger::chain::{Broken, Checkpoint, Damage, Follower, Head};
 use crate::secret::Secret;
@@ -33,46 +33,31 @@ fn sign(key: &Secret<[u8; KEY_BYTES]>, head: Head, removed: u64) -> blake3::Hash
 }
 
 /// Reads the checkpoint of a ledger, if entries were removed. One without a valid signature is an error.
-pub(super) fn read(
-    change: &Transaction<'_>,
-) -> rusqlite::Result<Result<Option<Checkpoint>, Broken>> {
+pub(super) fn read(change: &Transaction<'_>) -> Result<Option<Checkpoint>, Stop> {
     let query = "SELECT sequence, link, removed, signature FROM checkpoint";
     let found = change.query_row(query, [], |row| {
         Ok((rows::place(row)?, row.get(2)?, row.get::<_, Vec<u8>>(3)?))
     });
-    let Some((head, removed, signature)) = found.optional()? else { return Ok(Ok(None)) };
+    let Some((head, removed, signature)) = found.optional()? else { return Ok(None) };
     let expected = key(change, false).map(|key| sign(&key, head, removed));
-    let is_valid = expected.is_some() && expected == blake3::Hash::from_slice(&signature).ok();
-    let forged = Broken { sequence: head.sequence, why: Damage::Forged };
-    Ok(if is_valid { Ok(Some(Checkpoint { head, removed })) } else { Err(forged) })
+    if expected.is_none() || expected != blake3::Hash::from_slice(&signature).ok() {
+        return Err(Broken { sequence: head.sequence, why: Damage::Forged }.into());
+    }
+    Ok(Some(Checkpoint { head, removed }))
 }
 
-/// Removes the data of entries that are older than the second age, and the oldest entries up to the first that is not older
-/// than the first age, at most [`BATCH`]. Returns the number of entries. They are verified first: damage is evidence, and
-/// stays.
-pub(super) fn remove_older(
-    change: &Transaction<'_>,
-    ages: [Option<Duration>; 2],
-) -> rusqlite::Result<Result<u64, Broken>> {
-    let before = |age: Duration| SystemTime::now().checked_sub(age).map_or(0, micros);
-    let [before, data_before] = ages.map(|age| age.map_or(0, before));
-    // A deleted row is overwritten, because a person may have asked for its removal.
-    change.pragma_update(None, "secure_delete", true)?;
-    let data = "DELETE FROM body WHERE sequence IN (SELECT sequence FROM entry WHERE time < ?1)";
-    change.execute(data, [data_before])?;
-    let earlier = match read(change)? {
-        Ok(earlier) => earlier,
-        Err(broken) => return Ok(Err(broken)),
-    };
+/// Removes the oldest entries up to the first that began at a time or later, at most [`BATCH`], and returns their number.
+/// They are verified first: damage is evidence, and stays.
+pub(super) fn remove_before(change: &Transaction<'_>, time: SystemTime) -> Result<u64, Stop> {
+    let (earlier, before) = (read(change)?, micros(time));
     let mut chain = Follower::new(earlier.map_or_else(Head::start, |own| own.head), None);
     let mut count = 0;
-    let walked = rows::walk(change, &mut chain, |time| {
+    rows::walk(change, &mut chain, |time| {
         count += 1;
         time < before && count <= BATCH
-    });
-    if let Err(broken) = walked? {
-        return Ok(Err(broken));
-    }
+    })?;
+    // A deleted row is overwritten, because a person may have asked for its removal.
+    change.pragma_update(None, "secure_delete", true)?;
     let (head, link) = (chain.head().sequence, chain.head().link);
     let removed = change.execute("DELETE FROM entry WHERE sequence <= ?1", [head])? as u64;
     if removed > 0 {
@@ -85,5 +70,5 @@ pub(super) fn remove_older(
         let insert = "INSERT OR REPLACE INTO checkpoint VALUES (1, ?1, ?2, ?3, ?4)";
         change.execute(insert, params![head, link.as_bytes(), all, signature.as_bytes()])?;
     }
-    Ok(Ok(removed))
+    Ok(removed)
 }

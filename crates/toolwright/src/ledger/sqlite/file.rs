@@ -24,12 +24,12 @@ impl LedgerFile {
 
     /// Returns the entries that match a query.
     pub fn entries(&self, query: &Query) -> Result<Vec<Recorded>, LedgerError> {
-        Ok(read(&self.path, |look| rows::find(look, query))??)
+        Ok(read(&self.path, |look| rows::separate(rows::find(look, query)))??)
     }
 
     /// Verifies the chain over all entries, and that it contains a head that was stored elsewhere.
     pub fn verify(&self, kept: Option<Head>) -> Result<Verified, LedgerError> {
-        Ok(read(&self.path, |look| rows::verify(look, None, kept))??)
+        Ok(read(&self.path, |look| rows::separate(rows::verify(look, None, kept)))??)
     }
 
     /// Returns the positions at which entries may be missing.

@@ -119,6 +119,7 @@ pub(super) fn check_pages(path: &Path, connection: &Connection) -> Result<(), St
 pub(super) fn inspect(path: &Path, connection: &mut Connection) -> Result<(), LedgerError> {
     check_pages(path, connection)?;
     let look = connection.transaction();
-    let end = look.and_then(|look| rows::verify(&look, Some(CHECKED_ENTRIES), None));
+    let end =
+        look.and_then(|look| rows::separate(rows::verify(&look, Some(CHECKED_ENTRIES), None)));
     Ok(end.map_err(|error| StoreError::of(path, &error))?.map(drop)?)
 }

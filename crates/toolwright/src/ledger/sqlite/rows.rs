@@ -72,6 +72,24 @@ pub(super) const LEDGER: store::Kind = store::Kind {
     safety: Safety::Process,
 };
 
+/// Why reading stopped.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Stop {
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    #[error(transparent)]
+    Sql(#[from] rusqlite::Error),
+}
+
+/// Separates damage from a failure of the file.
+pub(super) fn separate<T>(read: Result<T, Stop>) -> rusqlite::Result<Result<T, Broken>> {
+    match read {
+        Ok(value) => Ok(Ok(value)),
+        Err(Stop::Broken(broken)) => Ok(Err(broken)),
+        Err(Stop::Sql(error)) => Err(error),
+    }
+}
+
 /// The member of a text with the digest of the data beside the chain.
 const DIGEST: &str = "data_digest";
 
@@ -162,10 +180,7 @@ pub(super) fn head(change: &Transaction<'_>) -> rusqlite::Result<Head> {
 
 /// Returns the entries that match a query; the position of an entry that cannot be read is an
 /// error.
-pub(super) fn find(
-    change: &Transaction<'_>,
-    query: &Query,
-) -> rusqlite::Result<Result<Vec<Recorded>, Broken>> {
+pub(super) fn find(change: &Transaction<'_>, query: &Query) -> Result<Vec<Recorded>, Stop> {
     let mut conditions = vec!["true".to_owned()];
     let mut values: Vec<&dyn ToSql> = Vec::new();
     let columns = [("run", &query.run), ("caller", &query.caller), ("tenant", &query.tenant)];
@@ -206,15 +221,9 @@ pub(super) fn find(
     let mut rows = statement.query(&*values)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let Head { sequence, link } = place(row)?;
-        match read(&row.get::<_, String>(2)?, row.get(3)?) {
-            Ok((entry, data_digest)) => {
-                found.push(Recorded { sequence, link, data_digest, entry });
-            }
-            Err(why) => return Ok(Err(Broken { sequence, why })),
-        }
+        found.push(read(place(row)?, &row.get::<_, String>(2)?, row.get(3)?)?);
     }
-    Ok(Ok(found))
+    Ok(found)
 }
 
 /// Verifies the chain: its end, of this many entries, or all of it.
@@ -222,11 +231,8 @@ pub(super) fn verify(
     change: &Transaction<'_>,
     entries: Option<u64>,
     kept: Option<Head>,
-) -> rusqlite::Result<Result<Verified, Broken>> {
-    let checkpoint = match checkpoint::read(change)? {
-        Ok(checkpoint) => checkpoint,
-        Err(broken) => return Ok(Err(broken)),
-    };
+) -> Result<Verified, Stop> {
+    let checkpoint = checkpoint::read(change)?;
     let (end, mut start) = (head(change)?, checkpoint.map_or_else(Head::start, |own| own.head));
     let before = entries.map_or(0, |entries| end.sequence.saturating_sub(entries));
     if before > start.sequence {
@@ -234,49 +240,33 @@ pub(super) fn verify(
             .prepare("SELECT sequence, link FROM entry WHERE sequence = ?1")?
             .query_row([before], place)
             .optional()?;
-        match found {
-            Some(found) => start = found,
-            None => return Ok(Err(Broken { sequence: before, why: Damage::Removed })),
-        }
+        start = found.ok_or(Broken { sequence: before, why: Damage::Removed })?;
     }
     let mut chain = Follower::new(start, kept);
-    let walked = walk(change, &mut chain, |_| true)?;
-    Ok(walked
-        .and_then(|without_data| Ok(Verified { checkpoint, without_data, ..chain.finish(end)? })))
+    walk(change, &mut chain, |_| true)?;
+    Ok(Verified { checkpoint, ..chain.finish(end)? })
 }
 
-/// Verifies the entries after a position, up to the first whose time is not wanted. Returns the number of those whose
-/// data was removed.
+/// Verifies the entries after a position, up to the first whose time is not wanted.
 pub(super) fn walk(
     change: &Transaction<'_>,
     chain: &mut Follower,
     mut is_wanted: impl FnMut(i64) -> bool,
-) -> rusqlite::Result<Result<u64, Broken>> {
-    let mut without_data = 0;
+) -> Result<(), Stop> {
+    chain.compare()?;
     let mut statement = change.prepare(&format!(
         "SELECT sequence, link, text, time, run, caller, tenant, tool, kind, {DATA}
          FROM entry WHERE sequence > ?1 ORDER BY sequence"
     ))?;
     let mut rows = statement.query([chain.head().sequence])?;
-    if let Err(broken) = chain.compare() {
-        return Ok(Err(broken));
-    }
     while let Some(row) = rows.next()? {
         if !is_wanted(row.get(3)?) {
             break;
         }
         // A column that is not text was modified, so its link will not match.
         let (at, text) = (place(row)?, row.get::<_, String>(2).unwrap_or_default());
-        if let Err(broken) = chain.follow(at, &text) {
-            return Ok(Err(broken));
-        }
-        let data: Option<String> = row.get(9)?;
-        let has_data = data.is_some();
-        let (entry, digest) = match read(&text, data) {
-            Ok(read) => read,
-            Err(why) => return Ok(Err(Broken { sequence: at.sequence, why })),
-        };
-        without_data += u64::from(digest.is_some() && !has_data);
+        chain.follow(at, &text)?;
+        let Recorded { entry, .. } = read(at, &text, row.get(9)?)?;
         let mut filed = row.get::<_, i64>(3)? == micros(entry.time());
         let caller = entry.caller();
         let columns = [entry.run(), &caller.id, &caller.tenant, tool(&entry), entry.kind().word()];
@@ -284,10 +274,10 @@ pub(super) fn walk(
             filed &= row.get::<_, String>(column)? == own;
         }
         if !filed {
-            return Ok(Err(Broken { sequence: at.sequence, why: Damage::Misfiled }));
+            return Err(Broken { sequence: at.sequence, why: Damage::Misfiled }.into());
         }
     }
-    Ok(Ok(without_data))
+    Ok(())
 }
 
 pub(super) fn place(row: &rusqlite::Row<'_>) -> rusqlite::Result<Head> {
@@ -304,20 +294,21 @@ fn tool(entry: &Entry) -> &str {
 /// The data of an entry, in a query of entries.
 const DATA: &str = "(SELECT text FROM body WHERE body.sequence = entry.sequence)";
 
-/// Reads an entry with its data, which must have the digest in the text. Returns the digest as well.
-fn read(text: &str, data: Option<String>) -> Result<(Entry, Option<Arc<str>>), Damage> {
-    let document = Json::parse(text).map_err(|_| Damage::Unreadable)?;
-    let digest = document.get(DIGEST).and_then(Json::as_str).map(Arc::<str>::from);
-    let Json::Object(mut document) = document else { return Err(Damage::Unreadable) };
+/// Reads an entry with its data, which must have the digest in the text.
+fn read(at: Head, text: &str, data: Option<String>) -> Result<Recorded, Broken> {
+    let Head { sequence, link } = at;
+    let unreadable = Broken { sequence, why: Damage::Unreadable };
+    let Ok(Json::Object(mut document)) = Json::parse(text) else { return Err(unreadable) };
+    let data_digest = document.get(DIGEST).and_then(Json::as_str).map(Arc::<str>::from);
     if let Some(data) = data {
         let is_same = |digest: &str| *digest == *blake3::hash(data.as_bytes()).to_hex();
-        if !digest.as_deref().is_some_and(is_same) {
-            return Err(Damage::DataChanged);
+        if !data_digest.as_deref().is_some_and(is_same) {
+            return Err(Broken { sequence, why: Damage::DataChanged });
         }
-        document.insert("data", Json::parse(&data).map_err(|_| Damage::Unreadable)?);
+        document.insert("data", Json::parse(&data).map_err(|_| unreadable)?);
     }
-    let entry = Entry::from_json(&document.into()).map_err(|_| Damage::Unreadable)?;
-    Ok((entry, digest))
+    let entry = Entry::from_json(&document.into()).map_err(|_| unreadable)?;
+    Ok(Recorded { sequence, link, data_digest, entry })
 }
 
 /// Returns microseconds since 1970.
