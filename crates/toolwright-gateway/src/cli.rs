@@ -46,11 +46,11 @@ enum Command {
     Catalog(catalog::Catalog),
     /// Create a key for a client of the gateway
     Key(key::Key),
-    /// Read and verify the ledger of exchanges and calls
+    /// Read, sum up, export and verify the ledger of exchanges and calls
     Ledger(ledger::Ledger),
     /// Serve tools on stdin and stdout as an MCP server, and test configured MCP servers
     Mcp(mcp::Mcp),
-    /// Check plans, which are calls of tools as a graph, and edit them as workflows
+    /// Check, run and edit plans (graphs of tool calls)
     Plan(plan::Plan),
     /// Run the gateway
     Serve(serve::Serve),

@@ -38,10 +38,9 @@ tool_desc lists the calls that were made on the way, in order (null if there wer
 adds up all turns. The tokens of offline/rules are estimated: one for four ASCII characters, one for
 any other character.
 
-The tools are the built-in ones, or those that --use selects as the header toolwright-tools of the
-gateway does; functions of the catalog are PREFAB/FUNCTION. A built-in tool that changes something asks
-first on a terminal; elsewhere it runs only with --yes. Each call is recorded in the ledger of the data
-folder, and before it changes something in its journal.
+The tools are the built-in ones, or those that --use selects, as the header toolwright-tools of the
+gateway does. A built-in tool that changes something asks first on a terminal; elsewhere it runs only
+with --yes. The data folder has every call in its ledger, and every effect in its journal.
 
 Examples:
   toolwright ask \"git status\"

@@ -26,9 +26,9 @@ those of a model are. The result goes to stdout; if the call failed, why goes to
 exit code is 1. Without a tool, the tools are listed: with --json as an array of definitions
 {\"name\", \"description\", \"parameters\"}.
 
-The tools are the built-in ones, those of the tables [mcp.NAME] of the configuration, those of the catalog,
-and its functions as PREFAB/FUNCTION. A handle (tw:…) in a result can be passed to the next call, for a day.
-The call is recorded in the ledger of the data folder, and before it changes something in its journal.
+The tools are the built-in ones, those of the MCP servers in the configuration, those of the catalog,
+and its functions as PREFAB/FUNCTION. A handle (tw:…) in a result can be passed to the next call for
+a day. The data folder has every call in its ledger, and every effect in its journal.
 
 With --json the result is one document:
   {\"success\": true, \"tool_name\", \"result\": …, \"changes\": […]}

@@ -10,10 +10,10 @@ use crate::config::{Config, ConfigError};
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConfigOptions {
     /// Read this configuration [default: toolwright.toml, if it exists]
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, display_order = 100)]
     pub(crate) config: Option<PathBuf>,
     /// Use this data folder [default: `data` of the configuration, or .toolwright]
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR", global = true, display_order = 100)]
     pub(crate) data: Option<PathBuf>,
 }
 

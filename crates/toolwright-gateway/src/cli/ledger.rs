@@ -27,11 +27,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 #[command(after_help = "\
 The ledger is a file of the data folder. It may be read while the gateway runs.
 
-A TIME is a date (2026-11-15, or 2026-11-15T08:00:00; UTC) or a duration before now (90s, 15m, 2h, 7d).
+A TIME is a date in UTC (2026-11-15, 2026-11-15T08:00:00) or a duration before now (15m, 2h, 7d).
 
-A gap is a place where entries may be missing: a process was killed before it had written all of them,
-or the file could not be written and entries were dropped. It is no damage: verify reports gaps and
-exits with 0. A checkpoint, signed with signing.key, stands for entries that max_age in [ledger] removed.
+A gap is a place where entries may be missing: a process was killed before it had written all of
+them, or the file could not be written and entries were dropped. It is no damage: verify reports
+gaps and exits with 0. A checkpoint, signed with signing.key, stands for entries that max_age in
+[ledger] has removed.
 
 Examples:
   toolwright ledger verify

@@ -80,7 +80,8 @@ fn figures(entry: &Entry) -> [u64; SUMS.len()] {
             let input = own.usage.as_ref().map_or(0, Usage::input_total);
             [own.count, 0, failed, input, output.unwrap_or(0)]
         }
-        Entry::Call(call) => [0, 1, u64::from(call.error.is_some()), 0, 0],
+        // A call that waits for approval has another entry for its result.
+        Entry::Call(call) => [0, call.source.is_some().into(), call.error.is_some().into(), 0, 0],
         _ => [0; SUMS.len()],
     }
 }

@@ -12,7 +12,7 @@ use toolwright::plan::{PlanTool, PlanTools, plan_tools};
 use toolwright_core::args::hidden_names;
 
 use crate::cli::config::ConfigOptions;
-use crate::cli::exit::Failure;
+use crate::cli::exit::{self, Failure};
 use crate::cli::{input, tool, tools};
 use crate::config::Config;
 use crate::prefabs::open_catalog;
@@ -67,7 +67,7 @@ impl PlanToolOptions {
         }
         let tools = tools::runtime()?.block_on(async {
             let toolbox = self.open().await?;
-            warn_of_sources(&toolbox);
+            tools::warn(&toolbox);
             let mut names: BTreeSet<String> = toolbox.names().map(str::to_owned).collect();
             let listed = toolbox.all_names().into_iter().filter(|name| !names.contains(&**name));
             let listed = listed.filter_map(|name| toolbox.definition_of(&name));
@@ -140,14 +140,5 @@ impl PlanToolOptions {
             tools::warn(&toolbox);
         }
         Ok(found)
-    }
-}
-
-/// Prints why sources do not have all of their tools.
-fn warn_of_sources(toolbox: &Toolbox) {
-    for report in toolbox.source_reports() {
-        for problem in &report.problems {
-            exit::warn(&format!("the source `{}` {problem}", report.source));
-        }
     }
 }
