@@ -209,7 +209,7 @@ impl Router {
         let mut recorder = telemetry.begin(endpoint.dialect, endpoint.name(), caller);
         recorder.trace(&request.headers);
         if authenticated.is_err() {
-            recorder.set_stranger();
+            recorder.set_unauthenticated();
         }
         let codec = endpoint.codec;
         let mut share = request.budget.share();

@@ -208,7 +208,7 @@ impl Telemetry {
             exporter.export(record);
         }
         let entry = ledger::entry(record);
-        if record.is_stranger {
+        if record.is_unauthenticated {
             self.0.refusals.add(entry, Instant::now());
         } else {
             self.0.records.record(entry);

@@ -49,7 +49,7 @@ pub struct ExchangeRecord {
     /// Whether the client disconnected before the end of the reply
     pub client_left: bool,
     /// Whether the request had no valid key
-    pub is_stranger: bool,
+    pub is_unauthenticated: bool,
     /// Every attempt at an upstream, in order
     pub attempts: Vec<Attempt>,
     /// Durations
@@ -147,7 +147,7 @@ impl ExchangeRecord {
             status: 0,
             fault: None,
             client_left: false,
-            is_stranger: false,
+            is_unauthenticated: false,
             attempts: Vec::new(),
             timing: Timing::default(),
             usage: None,

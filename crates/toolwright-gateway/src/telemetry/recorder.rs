@@ -91,8 +91,8 @@ impl ExchangeRecorder {
     }
 
     /// Records that the request has no valid key.
-    pub fn set_stranger(&mut self) {
-        self.record.is_stranger = true;
+    pub fn set_unauthenticated(&mut self) {
+        self.record.is_unauthenticated = true;
     }
 
     /// The record so far.
