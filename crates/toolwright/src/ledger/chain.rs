@@ -158,7 +158,8 @@ impl FromStr for Head {
 /// Verifies a chain entry by entry.
 pub(super) struct Follower {
     from: u64,
-    head: Head,
+    /// The last verified position
+    pub(super) head: Head,
     kept: Option<Head>,
 }
 
@@ -179,11 +180,6 @@ impl Follower {
         }
         self.head = next;
         self.compare()
-    }
-
-    /// Returns the last verified position.
-    pub(super) fn head(&self) -> Head {
-        self.head
     }
 
     /// Compares the position with the expected head.

@@ -140,15 +140,6 @@ impl Entry {
         }
     }
 
-    /// Takes the arguments and the outcome, or the bodies.
-    pub(super) fn take_data(&mut self) -> Option<Json> {
-        match self {
-            Entry::Call(call) => call.data.take(),
-            Entry::Exchange(exchange) => exchange.data.take(),
-            Entry::Approval(_) => None,
-        }
-    }
-
     /// Returns the call, if it is one.
     pub fn as_call(&self) -> Option<&CallEntry> {
         match self {

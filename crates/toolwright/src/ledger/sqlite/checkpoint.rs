@@ -58,7 +58,7 @@ pub(super) fn remove_before(change: &Transaction<'_>, time: SystemTime) -> Resul
     })?;
     // A deleted row is overwritten, because a person may have asked for its removal.
     change.pragma_update(None, "secure_delete", true)?;
-    let (head, link) = (chain.head().sequence, chain.head().link);
+    let (head, link) = (chain.head.sequence, chain.head.link);
     let removed = change.execute("DELETE FROM entry WHERE sequence <= ?1", [head])? as u64;
     if removed > 0 {
         change.execute("DELETE FROM body WHERE sequence <= ?1", [head])?;
@@ -66,7 +66,7 @@ pub(super) fn remove_before(change: &Transaction<'_>, time: SystemTime) -> Resul
         let all = earlier.map_or(0, |own| own.removed) + removed;
         let unusable = || failure(ffi::SQLITE_CANTOPEN, "signing.key cannot be used");
         let key = key(change, true).ok_or_else(unusable)?;
-        let signature = sign(&key, chain.head(), all);
+        let signature = sign(&key, chain.head, all);
         let insert = "INSERT OR REPLACE INTO checkpoint VALUES (1, ?1, ?2, ?3, ?4)";
         change.execute(insert, params![head, link.as_bytes(), all, signature.as_bytes()])?;
     }

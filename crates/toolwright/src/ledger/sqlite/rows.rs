@@ -106,7 +106,12 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn new(mut entry: Entry) -> Row {
-        let data = entry.take_data().map(|data| data.compact());
+        let data = match &mut entry {
+            Entry::Call(call) => call.data.take(),
+            Entry::Exchange(exchange) => exchange.data.take(),
+            Entry::Approval(_) => None,
+        };
+        let data = data.map(|data| data.compact());
         let mut text = entry.text();
         if let Some(data) = &data {
             text.truncate(text.len() - "}".len());
@@ -258,7 +263,7 @@ pub(super) fn walk(
         "SELECT sequence, link, text, time, run, caller, tenant, tool, kind, {DATA}
          FROM entry WHERE sequence > ?1 ORDER BY sequence"
     ))?;
-    let mut rows = statement.query([chain.head().sequence])?;
+    let mut rows = statement.query([chain.head.sequence])?;
     while let Some(row) = rows.next()? {
         if !is_wanted(row.get(3)?) {
             break;
