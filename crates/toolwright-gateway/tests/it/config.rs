@@ -7,7 +7,9 @@ use std::time::Duration;
 use toolwright::Fill;
 use toolwright::catalog::Visibility;
 use toolwright::upstream::Remote;
-use toolwright_gateway::config::{Access, Config, ConfigError, LogFormat, McpPlace, McpValue};
+use toolwright_gateway::config::{
+    Access, Config, ConfigError, Ledger, LogFormat, McpPlace, McpValue,
+};
 
 use crate::run::toolwright;
 
@@ -93,7 +95,9 @@ fn the_example_shows_every_setting_at_its_default() {
     let usual = Config::default();
     assert_eq!(config.listen, usual.listen);
     assert_eq!(config.limits, usual.limits);
-    assert_eq!((config.log, config.ledger, config.losses), (usual.log, usual.ledger, usual.losses));
+    let max_age = Some(Duration::from_hours(90 * 24));
+    let ledger = Ledger { max_age, ..usual.ledger };
+    assert_eq!((config.log, config.ledger, config.losses), (usual.log, ledger, usual.losses));
     assert_eq!(config.responses, usual.responses);
     assert_eq!(config.catalog.files, usual.catalog.files);
     assert_eq!(config.catalog.public_url.as_deref(), Some("https://tools.example"));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use toolwright::Caller;
+use toolwright::call::ResultSource;
 use toolwright::ledger::{CallEntry, Overflow, SqliteLedger};
 use toolwright_core::{Dialect, FaultClass, Json};
 use toolwright_gateway::config::{self, Config};
@@ -247,7 +248,8 @@ fn aged(folder: &Path, days: &[u32], clients: &[&str]) {
     let telemetry = Telemetry::open(&config).unwrap();
     for (days, client) in days.iter().zip(clients.iter().cycle()) {
         let time = SystemTime::now() - Duration::from_hours(24) * *days;
-        let call = CallEntry { time, ..call(Caller::new(*client)) };
+        let source = Some(ResultSource::Executed);
+        let call = CallEntry { time, source, ..call(Caller::new(*client)) };
         telemetry.records().shared().record(call.into());
     }
 }
@@ -282,7 +284,7 @@ fn entries_are_summed_up_in_a_table_and_as_json() {
 CALLER  TOOL      EXCHANGES  CALLS  FAILED  INPUT TOKENS  OUTPUT TOKENS
 bob     read_csv  0          2      0       0             0
 爱丽丝  -         1          0      0       0             0
-爱丽丝  read_csv  0          3      0       0             0
+爱丽丝  read_csv  0          2      0       0             0
 ";
     assert_eq!(table, expected);
     let (_, json, _) =
