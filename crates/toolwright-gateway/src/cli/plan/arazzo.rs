@@ -10,7 +10,7 @@ use toolwright_core::Json;
 use super::draw::write;
 use super::read;
 use super::tools::PlanToolOptions;
-use crate::cli::exit::Failure;
+use crate::cli::exit::{self, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct Export {
