@@ -28,7 +28,7 @@ use toolwright::json::Object;
 use toolwright::output::Content;
 use toolwright::schema::Check;
 use toolwright::transport::{AddressPolicy, HttpClient};
-use toolwright::{Json, Request, SecretString, Tool};
+use toolwright::{Context, Json, Request, SecretString, Tool};
 use toolwright_core::Dialect;
 use toolwright_core::dialect::Target;
 
@@ -177,6 +177,7 @@ async fn call(address: &str, function: &Function) {
         files: &files,
         secrets: &|name| Some(SecretString::from(format!("secret-{name}").as_str())),
         filled: &[],
+        context: &Context::default(),
     };
     let output =
         runtime.call(call).await.unwrap_or_else(|error| panic!("{}: {error:?}", function.name));

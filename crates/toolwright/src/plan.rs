@@ -56,7 +56,7 @@ mod event;
 pub mod journal;
 pub(crate) mod local;
 mod make;
-mod memory;
+pub(crate) mod memory;
 mod output;
 mod rate;
 mod record;

@@ -170,7 +170,7 @@ impl Asker {
         let (body, share) = read(request, CHECK_COPIES).await?;
         let (plan, malformed) = parse(body, &share).await?;
         let report = self.examine(plan, malformed, &share).await?;
-        Ok(fault::document(&report.to_json().into()))
+        reply(share, move || report.to_json()).await
     }
 
     async fn view(&self, request: HttpRequest) -> Result<Reply, Fault> {
@@ -185,7 +185,7 @@ impl Asker {
         let tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
         let view = work(&share, move || View::new(&plan, &tools)).await?;
         let view = view.map_err(|errors| refusal(PlanRunError::Invalid(errors)))?;
-        Ok(fault::document(&view.to_json().into()))
+        reply(share, move || view.to_json()).await
     }
 
     async fn start(&self, request: HttpRequest) -> Result<Reply, Fault> {
@@ -441,6 +441,19 @@ async fn work<T: Send + 'static>(
         done
     });
     done.await.map_err(refusal)
+}
+
+/// Replies with a document, which holds the share until it is sent.
+async fn reply(
+    share: Arc<Share>,
+    document: impl FnOnce() -> Object + Send + 'static,
+) -> Result<Reply, Fault> {
+    let text = work(&share, move || Json::from(document()).compact()).await?;
+    let reply = fault::text(text);
+    Ok(match Arc::into_inner(share) {
+        Some(share) => reply.map(|body| body.held(share)),
+        None => reply,
+    })
 }
 
 /// Parses what can be read of a plan, with everything that is wrong with the shape of the document.

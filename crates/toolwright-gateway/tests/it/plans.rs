@@ -246,7 +246,7 @@ const GREET: &str = r#"{"plan":"1","steps":{"greet":{"tool":"greeting-prefab/gre
 fn a_document_counts_against_the_memory_until_its_request_ends() {
     let gateway = Gateway::start("[limits]\nmemory = 67108864\n");
     publish(&gateway, "1.0.0", "exec sleep 600");
-    let heavy = format!("[{}]", vec!["[]"; 60_000].join(","));
+    let heavy = format!("[{}]", vec!["[]"; 20_000].join(","));
     let body = format!(r#"{{"plan":{GREET},"wait":true,"x":{heavy}}}"#);
     let check = || gateway.post("/v1/plans/check", &[], body.as_bytes());
     assert_eq!(check().status, 200);

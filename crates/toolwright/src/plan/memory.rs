@@ -3,11 +3,15 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use toolwright_core::plan::StepError;
 
 use crate::context::Context;
+#[cfg(feature = "catalog")]
+use crate::error::ToolError;
 
 /// Memory that the values of runs may take. A host adds one to the [context](crate::Context) of its runs.
 pub trait MemoryBudget: Send + Sync {
@@ -23,23 +27,35 @@ pub trait MemoryBudget: Send + Sync {
 pub struct PlanMemory(pub Arc<dyn MemoryBudget>);
 
 /// Reserved memory, which is released when it is dropped. Without a budget, there is as much as is asked for.
-#[derive(Default)]
 pub(crate) struct Reservation {
     budget: Option<PlanMemory>,
     bytes: Mutex<usize>,
+    /// The size that was refused last, until as much is granted
+    refused: AtomicUsize,
 }
 
 impl Reservation {
     /// Creates an empty reservation in the budget of a context.
     pub(crate) async fn of(context: &Context) -> Reservation {
         let budget = context.read::<PlanMemory>().await.ok().map(|budget| budget.clone());
-        Reservation { budget, bytes: Mutex::default() }
+        Reservation { budget, bytes: Mutex::default(), refused: AtomicUsize::new(usize::MAX) }
     }
 
-    /// Reserves more bytes.
+    /// Reserves more bytes. After a refusal, a request for as much does not wait.
     pub(crate) async fn grow(&self, bytes: usize) -> Result<(), StepError> {
         let Some(PlanMemory(budget)) = &self.budget else { return Ok(()) };
-        if !budget.reserve(bytes).await {
+        let refused = self.refused.load(Ordering::Relaxed);
+        let reserved = if bytes < refused {
+            budget.reserve(bytes).await
+        } else {
+            tokio::time::timeout(Duration::ZERO, budget.reserve(bytes)).await.unwrap_or(false)
+        };
+        if !reserved {
+            self.refused.store(bytes.min(refused), Ordering::Relaxed);
+        } else if bytes >= refused {
+            self.refused.store(usize::MAX, Ordering::Relaxed);
+        }
+        if !reserved {
             let message = format!(
                 "{} MiB of memory are needed, and the host has too little left; use smaller values, refer to parts of \
                  them, or pass them by handle",
@@ -49,6 +65,13 @@ impl Reservation {
         }
         *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
         Ok(())
+    }
+
+    /// Reserves memory for the result of a call, of this many bytes: the bytes, the value, what is recorded of it.
+    #[cfg(feature = "catalog")]
+    pub(crate) async fn grow_for_result(&self, bytes: usize) -> Result<(), ToolError> {
+        let grown = self.grow(bytes.saturating_mul(3)).await;
+        grown.map_err(|error| ToolError::new(error.message).with_kind(error.kind))
     }
 
     /// Releases some of the bytes.

@@ -153,7 +153,7 @@ impl IncomingBody {
         self.meta.permit = None;
     }
 
-    fn too_large(&self, limit: usize) -> Fault {
+    pub(crate) fn too_large(&self, limit: usize) -> Fault {
         let what = format!("sent a response of more than the maximum of {limit} bytes");
         fault::answer(&self.meta.label, &what)
     }

@@ -14,7 +14,7 @@ use toolwright::handler::ToolResult;
 use toolwright::json::Object;
 use toolwright::output::Content;
 use toolwright::transport::{AddressPolicy, HttpClient};
-use toolwright::{Json, SecretString, ToolError};
+use toolwright::{Context, Json, SecretString, ToolError};
 
 use crate::server::{Server, read_request};
 
@@ -51,6 +51,7 @@ async fn call(
         files,
         secrets: &secret,
         filled: &[],
+        context: &Context::default(),
     };
     runtime().call(call).await
 }
@@ -473,6 +474,7 @@ async fn an_answer_contains_no_secret_of_the_request() {
             files: &[],
             secrets: &secret,
             filled: &filled,
+            context: &Context::default(),
         };
         runtime().call(call).await
     };
@@ -550,6 +552,7 @@ async fn an_api_receives_the_token_on_every_call_also_after_a_refresh() {
         files: &[],
         secrets: &secret,
         filled: &[],
+        context: &Context::default(),
     };
     for _ in 0..3 {
         runtime.call(call).await.unwrap();

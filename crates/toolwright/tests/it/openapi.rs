@@ -6,7 +6,7 @@ use toolwright::catalog::runtime::http::{HttpCall, HttpRuntime, InputFile};
 use toolwright::json::Object;
 use toolwright::schema::Check;
 use toolwright::transport::{AddressPolicy, HttpClient};
-use toolwright::{Json, Request, SecretString, Tool};
+use toolwright::{Context, Json, Request, SecretString, Tool};
 use toolwright_core::Dialect;
 use toolwright_core::dialect::Target;
 
@@ -602,6 +602,7 @@ async fn a_server_receives_the_request_of_an_imported_function() {
         files: &files,
         secrets: &|_| Some(SecretString::from("s")),
         filled: &[],
+        context: &Context::default(),
     };
     runtime.call(call).await.unwrap();
     let (head, body) = requests.recv().await.unwrap();

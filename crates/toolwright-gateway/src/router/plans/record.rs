@@ -7,9 +7,8 @@ use toolwright::plan::{
 };
 use toolwright_core::{Call, Fault, FaultClass, Json, Message};
 
-use super::{Asker, read, refusal, work};
+use super::{Asker, read, refusal, reply, work};
 use crate::http::{HttpRequest, Reply};
-use crate::proxy::fault;
 use crate::router::query::invalid;
 
 /// How many times as much memory as its document a recorded plan needs: messages, calls, the plan, its document.
@@ -55,7 +54,7 @@ impl Asker {
                 return Err(invalid("run", message));
             }
         };
-        Ok(fault::document(&recording.to_json().into()))
+        reply(share, move || recording.to_json()).await
     }
 }
 

@@ -30,7 +30,9 @@ pub(super) use function::HttpFunction;
 pub(crate) use media::{is_form, is_json, is_multipart, is_text};
 pub(in crate::catalog) use response::is_unprocessed;
 
+use crate::context::Context;
 use crate::handler::ToolResult;
+use crate::plan::memory::Reservation;
 use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
 use crate::transport::HttpClient;
@@ -63,6 +65,8 @@ pub struct HttpCall<'c> {
     pub secrets: Secrets<'c>,
     /// The secrets among the arguments
     pub filled: &'c [SecretString],
+    /// Values of the host; a [memory budget](crate::plan::PlanMemory) among them bounds the answer
+    pub context: &'c Context,
 }
 
 /// An input file of a call.
@@ -124,7 +128,8 @@ impl HttpRuntime {
             }
             let sent = applied.secrets.iter().chain(call.filled);
             let known = KnownSecrets::new(sent.map(|own| own.expose().as_str()));
-            return response::read(answer, is_repeatable, &known).await;
+            let memory = Reservation::of(call.context).await;
+            return response::read(answer, is_repeatable, &known, &memory).await;
         }
     }
 }

@@ -30,6 +30,7 @@ use crate::catalog::package::PublishedFiles;
 use crate::error::ToolError;
 use crate::handler::{Handler, ToolResult};
 use crate::output::Output;
+use crate::plan::memory::Reservation;
 use crate::process::{self, Confinement, INHERITED_ENVIRONMENT, Process, ProcessOutput};
 use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
@@ -78,6 +79,7 @@ impl ProcessFunction {
         if !workspace.copy_prefab(&self.prefab).await? {
             return Err(self.changed());
         }
+        let memory = Reservation::of(&scope.session.context).await;
         let input = self.input(scope, parameters, &workspace).compact();
         let mut process = self.start(scope, &workspace)?;
         let value = if self.function.streaming {
@@ -86,6 +88,7 @@ impl ProcessFunction {
             let output = process.communicate(input.as_bytes(), MAX_STDOUT, &scope.cancel).await;
             let output = output.map_err(|error| self.cannot_start(&error))?;
             self.check_end(&output)?;
+            memory.grow_for_result(output.stdout.len()).await?;
             let text = std::str::from_utf8(&output.stdout).ok();
             text.and_then(|text| Json::parse(text).ok()).ok_or_else(|| {
                 let stderr = self.stderr(&output);

@@ -62,6 +62,7 @@ impl HttpFunction {
             files: &files,
             secrets: &|name| self.secrets.get(name).cloned(),
             filled: &self.filled,
+            context: &scope.session.context,
         };
         let output = self.runtime.call(call).await?;
         self.store_bytes(&scope.session.caller.tenant, output).await

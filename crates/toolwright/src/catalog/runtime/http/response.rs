@@ -1,6 +1,6 @@
 //! Answers of a server: content for the caller, or an error.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use toolwright_core::Json;
@@ -10,6 +10,7 @@ use super::media::{is_json, is_text};
 use crate::error::ToolError;
 use crate::handler::ToolResult;
 use crate::output::Output;
+use crate::plan::memory::Reservation;
 use crate::redact::known::KnownSecrets;
 use crate::transport::Incoming;
 use crate::transport::fault::{is_transient, is_unsent};
@@ -48,15 +49,23 @@ pub(super) async fn read(
     answer: Incoming,
     is_repeatable: bool,
     known: &KnownSecrets,
+    memory: &Reservation,
 ) -> ToolResult {
     let (status, headers) = (answer.status, answer.headers);
     let is_success = status.is_success();
     let failed = |fault| from_fault(&fault, is_repeatable);
-    if is_success {
-        let body = answer.body.collect(MAX_RESPONSE_BYTES).await.map_err(failed)?;
-        return Ok(content(body, &headers, known));
-    }
     let mut body = answer.body;
+    if is_success {
+        let mut whole = BytesMut::new();
+        while let Some(bytes) = body.next().await.transpose().map_err(failed)? {
+            if whole.len() + bytes.len() > MAX_RESPONSE_BYTES {
+                return Err(failed(body.too_large(MAX_RESPONSE_BYTES)));
+            }
+            memory.grow_for_result(bytes.len()).await?;
+            whole.extend_from_slice(&bytes);
+        }
+        return Ok(content(whole.freeze(), &headers, known));
+    }
     let mut start = Vec::new();
     let max = MAX_ERROR_BYTES + known.margin();
     while start.len() < max {
