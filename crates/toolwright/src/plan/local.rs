@@ -357,10 +357,12 @@ impl LocalEngine {
         let unrecorded = nested_questions.iter().filter(|own| !own.is_recorded);
         new.extend(unrecorded.map(|own| (own.step.clone(), own.item)));
         let mut questions = StepQuestion::all(&record.plan, &replay, nested_questions);
+        let open = questions.len();
         questions.retain(|own| own.step == step && (item.is_none() || own.item == item));
         if questions.is_empty() {
             return Err(PlanRunError::NoQuestion(step.to_owned()));
         }
+        let leaves_none = questions.len() == open;
         let mut is_continued = true;
         for StepQuestion { step, item, question, tool } in questions {
             let entry = |event| Entry::new(step.as_str(), item, now_ms(), event);
@@ -373,6 +375,12 @@ impl LocalEngine {
             self.record_answer(&record, &call_id(&step, item), &tool, &answer).await;
             let live = self.live().get(run).map(|live| Arc::clone(&live.scope));
             is_continued &= live.is_some_and(|scope| scope.deliver(&step, item, &answer));
+        }
+        if !is_live && leaves_none {
+            // Nothing waits any more: until something drives the run, it is interrupted.
+            let event = EntryEvent::DriveEnded { error: None };
+            self.journal.append(run, Entry::new("", None, now_ms(), event)).await?;
+            self.journal.set_status(run, RunStatus::Running, None).await?;
         }
         drop(claim);
         Ok(is_continued)

@@ -83,7 +83,7 @@ async fn conclude(
         DriveEnd::Unrecorded(error) => return Err(error.into()),
     };
     (record.status, record.ended_ms) = (status, status.is_final().then(now_ms));
-    let is_resumed = driver.replay.resumed > 0;
+    let is_resumed = driver.replay.resumed > 0 || driver.replay.error.is_some();
     if record.plan.limits.time_ms.is_some() || error.is_some() || is_resumed {
         let event = EntryEvent::DriveEnded { error: error.clone() };
         engine.journal.append(&record.id, Entry::new("", None, now_ms(), event)).await?;

@@ -51,6 +51,22 @@ async fn a_run_that_is_continued_is_running_and_takes_answers_to_later_questions
 }
 
 #[tokio::test]
+async fn a_run_whose_last_question_is_answered_is_interrupted_until_it_is_driven() {
+    let log = Log::default();
+    let engine = LocalEngine::new(asking([echo("pay", &log)]));
+    let text = r#"{"plan":"1","steps":{"a":{"tool":"pay"},"b":{"tool":"pay"}}}"#;
+    let id = run(&engine, text, "{}").await.run.id;
+    for (step, status) in [("a", RunStatus::Waiting), ("b", RunStatus::Interrupted)] {
+        engine.answer(&id, step, None, StepAnswer::Approve).await.unwrap();
+        // What answered it ends here.
+        assert_eq!(engine.report(&id).await.unwrap().status(), status);
+    }
+    let resumed = engine.resume(&id, None, None).await.unwrap().unwrap();
+    assert_eq!(resumed.status(), RunStatus::Succeeded);
+    assert_eq!(log.take().len(), 2);
+}
+
+#[tokio::test]
 async fn a_call_that_receives_a_handle_runs_after_its_approval() {
     let log = Log::default();
     let schema = r#"{"type":"object","properties":{"rows":{"type":"string","format":"handle"}}}"#;
