@@ -1,7 +1,7 @@
-//! The chaos run: minutes of traffic in all dialects, with tools that the gateway runs, while a
-//! driver kills and restarts the gateway, fills its disk, resets and stalls upstreams, reloads
-//! configurations and drops clients. Effects are counted outside of the gateway. At the end, the
-//! count of each effect must match the reply that its client received.
+//! The chaos run: minutes of traffic in all dialects, with tools that the gateway runs, and of plans with
+//! published plans, approvals and files, while a driver kills and restarts the gateway, fills its disk, resets
+//! and stalls upstreams, reloads configurations and drops clients. Effects are counted outside of the gateway.
+//! At the end, the count of each effect must match the reply that its client received.
 
 mod change;
 mod client;
@@ -9,6 +9,7 @@ mod dialect;
 mod disk;
 mod driver;
 mod ledger;
+mod plan;
 mod record;
 mod verdict;
 
@@ -26,17 +27,20 @@ use self::change::Report;
 use self::client::Client;
 use self::disk::Disk;
 use self::driver::Driver;
+use self::plan::PlanClient;
 use self::record::{Record, Seen};
 use self::verdict::Verdict;
 use crate::dice::Dice;
 use crate::failure::{Failure, Outcome};
 use crate::mock::{COMMIT, EFFECTS};
-use crate::process::Site;
+use crate::process::{Site, page};
 use crate::table::Table;
 
 /// Default duration.
 const DEFAULT: Duration = Duration::from_mins(10);
 const CLIENTS: u64 = 24;
+/// Clients that run plans.
+const PLAN_CLIENTS: u64 = 6;
 
 /// The options of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,17 +96,22 @@ fn in_namespace(inner: Command) -> Outcome {
 /// Runs in the namespace.
 pub(crate) fn run_in_namespace(plan: Plan) -> Outcome {
     let Plan { time, seed } = plan;
-    println!("seed {seed}, {} s, {CLIENTS} clients", time.as_secs());
+    println!("seed {seed}, {} s, {CLIENTS} clients, {PLAN_CLIENTS} with plans", time.as_secs());
     // Processes that a killed gateway leaves behind become children of this process.
     set_child_subreaper(Some(getpid())).map_err(std::io::Error::from)?;
     let site = Site::new("chaos")?;
     prepare(site.folder())?;
     let disk = Disk::mount(&site.data(), 64 + time.as_secs() / 2)?;
+    plan::publish(&site)?;
     let record = Arc::new(Record::new());
     let mut driver = Driver::start(site, disk, record.clone(), Dice::new(seed, 0))?;
     std::thread::sleep(Duration::from_millis(500));
-    let idle = driver.gateway.child.files();
     let address = driver.gateway.address;
+    // Stores are opened when they are first used.
+    for path in ["/v1/plans", "/internal/files/list", "/v1/public/prefabs/order-prefab/functions"] {
+        page(address, path)?;
+    }
+    let idle = driver.gateway.child.files();
     let until = Instant::now() + time;
     let shared = record.clone();
     let driving = std::thread::spawn(move || {
@@ -112,12 +121,15 @@ pub(crate) fn run_in_namespace(plan: Plan) -> Outcome {
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let clients: Vec<_> = (1..=CLIENTS)
-            .map(|number| {
-                let client = Client::new(address, record.clone(), Dice::new(seed, number));
-                tokio::spawn(client.work(until))
-            })
-            .collect();
+        let clients = (1..=CLIENTS + PLAN_CLIENTS).map(|number| {
+            let (record, dice) = (record.clone(), Dice::new(seed, number));
+            if number <= CLIENTS {
+                tokio::spawn(Client::new(address, record, dice).work(until))
+            } else {
+                tokio::spawn(PlanClient::new(address, record, dice).work(until))
+            }
+        });
+        let clients: Vec<_> = clients.collect();
         for client in clients {
             client.await.map_err(|error| Failure(error.to_string()))?;
         }
@@ -146,7 +158,8 @@ fn prepare(folder: &Path) -> Outcome {
     let script = format!(
         "#!/bin/sh\ncase \" $* \" in\n\
          *\" commit \"*) read -r line || [ \"$line\" ] || exit 1; sleep 0.1; \
-         echo \"$line\" >> '{}' ;;\n\
+         echo \"$line\" >> '{0}' ;;\n\
+         *\" add \"*) line=$(tr -d '\\000'); sleep 0.1; echo \"$line\" >> '{0}' ;;\n\
          *\" diff \"*) printf 'file\\0' ;;\n\
          *\" rev-parse \"*) echo {COMMIT} ;;\nesac\n",
         effects.display()

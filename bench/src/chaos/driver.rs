@@ -13,8 +13,8 @@ use rustix::process::Signal;
 use super::change::{Change, FREED, Report};
 use super::dialect::Dialect;
 use super::disk::Disk;
-use super::ledger;
 use super::record::Record;
+use super::{ledger, plan};
 use crate::dice::Dice;
 use crate::failure::{Failure, Outcome};
 use crate::findings::until;
@@ -369,7 +369,8 @@ fn configuration(mock: SocketAddr, generation: u64) -> String {
     format!(
         "{}[models]\n\"generation-{generation}\" = [\"openai-chat/mock\"]\n\
          [tools]\nroot = \"work\"\nallow = [\"write_file\", \"git_commit\"]\n\
-         [responses]\nbytes = \"8MB\"\n[losses]\nkeep = 1000\n",
-        upstreams.concat()
+         [responses]\nbytes = \"8MB\"\n[losses]\nkeep = 1000\n{}",
+        upstreams.concat(),
+        plan::SETTINGS
     )
 }

@@ -150,13 +150,11 @@ impl PlanClient {
             match shown["status"].as_str().unwrap_or_default() {
                 "succeeded" => return self.succeeded(&run, &shown, give_up).await,
                 "failed" => {
-                    // What its steps did is not shown; that none happened twice is checked for all.
-                    let kind = shown["error"]["kind"]
-                        .as_str()
-                        .or(shown["steps"][0]["error_kind"].as_str());
-                    self.record
-                        .seen()
-                        .attempt(&format!("run failed ({})", kind.unwrap_or_default()));
+                    // Files cannot be written to a full disk. That no effect happened twice is checked for all.
+                    if shown["steps"][0]["error_kind"] != "FileError" {
+                        return Err(Failure(format!("the run failed: {shown}")));
+                    }
+                    self.record.seen().attempt("run failed without a disk");
                     return Ok(());
                 }
                 "waiting" => self.answer(&mut run, &shown).await,

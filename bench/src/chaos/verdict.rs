@@ -23,8 +23,21 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// ms and for the previous commit.
 const LINGER: Duration = Duration::from_secs(1);
 /// The files in the gateway's data folder after it has exited.
-const DATA: &[&str] =
-    &["handles.sqlite", "journal.sqlite", "ledger.head", "ledger.sqlite", "store.sqlite"];
+const DATA: &[&str] = &[
+    "catalog",
+    "catalog.sqlite",
+    "files",
+    "files.sqlite",
+    "handles.sqlite",
+    "journal.sqlite",
+    "ledger.head",
+    "ledger.sqlite",
+    "plans.claims",
+    "plans.sqlite",
+    "signing.key",
+    "store.sqlite",
+    "work",
+];
 
 /// The checks, and the processes that still run.
 pub(crate) struct Verdict {
