@@ -478,7 +478,7 @@ impl Engine for LocalEngine {
                     replay.start(step, started_ms);
                 }
                 let error = replay.error.clone();
-                RunReport::new(record, &replay, nested_questions, None, error, memory)
+                RunReport::new(record, &replay, nested_questions, None, error).with_memory(memory)
             };
             blocking(report).await
         })

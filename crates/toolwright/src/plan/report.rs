@@ -36,9 +36,9 @@ pub struct RunReport {
 }
 
 /// The memory that is reserved for a report. All reports are equal in it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct HeldMemory(
-    #[allow(dead_code, reason = "held until the report is dropped")] Arc<Reservation>,
+    #[allow(dead_code, reason = "held until the report is dropped")] Option<Arc<Reservation>>,
 );
 
 impl PartialEq for HeldMemory {
@@ -94,7 +94,6 @@ impl RunReport {
         nested: Vec<NestedQuestion>,
         outputs: Option<Object>,
         error: Option<StepError>,
-        memory: Arc<Reservation>,
     ) -> RunReport {
         let interpreter = &replay.interpreter;
         let plan = interpreter.plan();
@@ -132,7 +131,13 @@ impl RunReport {
             Ok(outputs) => (outputs, error),
             Err(too_large) => (Object::new(), error.or(Some(too_large))),
         };
-        RunReport { run, outputs, steps, questions, error, memory: HeldMemory(memory) }
+        RunReport { run, outputs, steps, questions, error, memory: HeldMemory::default() }
+    }
+
+    /// Adds the memory that is reserved for the report.
+    pub(crate) fn with_memory(mut self, memory: Arc<Reservation>) -> RunReport {
+        self.memory = HeldMemory(Some(memory));
+        self
     }
 
     /// Returns the state of the run.

@@ -289,11 +289,15 @@ impl TemporalEngine {
             }
         }
         for step in &mut report.steps {
-            for place in [&mut step.input, &mut step.output] {
-                let Some(value) = place else { continue };
-                if self.values.get(&owner, value).await.is_err() {
-                    *place = None;
-                }
+            if let Some(input) = &mut step.input
+                && self.values.get(&owner, input).await.is_err()
+            {
+                step.input = None;
+            }
+            if let Some(output) = &mut step.output
+                && self.values.get(&owner, Arc::make_mut(output)).await.is_err()
+            {
+                step.output = None;
             }
         }
         report

@@ -24,6 +24,7 @@ impl TemporalEngine {
     pub async fn list(&self, filter: &RunFilter) -> Result<Vec<RunRecord>, PlanRunError> {
         let states = match filter.status {
             None => "!= 'ContinuedAsNew'",
+            Some(RunStatus::Interrupted) => return Ok(Vec::new()),
             Some(RunStatus::Running | RunStatus::Waiting) => "= 'Running'",
             Some(RunStatus::Succeeded) => "= 'Completed'",
             Some(RunStatus::Failed) => "IN ('Failed', 'Terminated', 'TimedOut')",

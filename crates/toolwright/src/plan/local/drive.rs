@@ -95,7 +95,7 @@ async fn conclude(
     (host.calls.emit)(PlanEventKind::RunEnded { status: record.status });
     let nested = host.calls.run.as_ref().map(|run| run.questions()).unwrap_or_default();
     let memory = Arc::clone(&host.memory);
-    Ok(RunReport::new(record, &driver.replay, nested, outputs, error, memory))
+    Ok(RunReport::new(record, &driver.replay, nested, outputs, error).with_memory(memory))
 }
 
 /// Returns the tool of each step, with the step's settings.
