@@ -60,8 +60,7 @@ pub struct Session {
     /// Whether tools may use slots. A host that cannot tell the conversations of a client apart sets it to false,
     /// because one of them would read the slots of another
     pub has_slots: bool,
-    /// Whether arguments must satisfy their schema as they are written: nothing is repaired, coerced or
-    /// filled with defaults
+    /// Whether arguments must satisfy their schema as they are written: nothing is repaired or coerced
     pub exact_arguments: bool,
     /// Cancels every call of the session
     pub cancel: CancellationToken,
@@ -131,8 +130,8 @@ impl Session {
     }
 
     /// Requires arguments that satisfy their schema as they are written, for callers that are programs
-    /// and not models: nothing is repaired, coerced or filled with defaults. Handles are still replaced
-    /// by their values.
+    /// and not models: nothing is repaired or coerced. Handles are still replaced by their values, and defaults are
+    /// filled in.
     #[must_use]
     pub fn with_exact_arguments(mut self) -> Session {
         self.exact_arguments = true;

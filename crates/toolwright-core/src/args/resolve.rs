@@ -144,8 +144,8 @@ impl Parameters {
         }
     }
 
-    /// Checks the first reading as it is: nothing is coerced, removed or filled in. Every violation is an
-    /// error, and so are repeated keys and hidden parameters.
+    /// Checks the first reading as it is: nothing is coerced or removed. Every violation is an error, and so are
+    /// repeated keys and hidden parameters. Valid arguments are completed with defaults.
     ///
     /// ```
     /// use toolwright_core::args::{Parameters, parse_exact};
@@ -155,7 +155,7 @@ impl Parameters {
     /// let parameters = Parameters::compile(&Tool::function("forecast", schema), &[])?;
     /// let check = |text: &str| parameters.resolve_exact(parse_exact(&Arguments::from_text(text)));
     ///
-    /// assert_eq!(check("{}").arguments().compact(), "{}");
+    /// assert_eq!(check("{}").arguments().compact(), r#"{"days":3}"#);
     /// assert_eq!(check(r#"{"days": "2"}"#).errors()[0].path, "/days");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -175,18 +175,7 @@ impl Parameters {
             let message = "is supplied by the host and must not be given";
             errors.push(Violation::new(Path::ROOT.key(name).pointer(), "hidden", message));
         }
-        let missing = if errors.is_empty() {
-            Vec::new()
-        } else {
-            self.complete(&mut arguments.clone(), &[]).missing
-        };
-        ResolvedArguments {
-            tool: self.shared_tool(),
-            arguments: Some(arguments),
-            completed: Completed { missing, ..Completed::default() },
-            changes,
-            errors,
-        }
+        self.completed(arguments, changes, errors)
     }
 
     /// Coerces and checks a reading.
@@ -246,24 +235,29 @@ impl Parameters {
         if errors.is_empty() && cost_by_kind(&reading.changes) > MAX_COST {
             errors.push(Violation::new("", "repair", "differs too much from what is accepted"));
         }
-        let Json::Object(mut arguments) = reading.value else {
+        let Json::Object(arguments) = reading.value else {
             if errors.is_empty() {
                 errors.push(Violation::new("", "type", "must be an object, not another value"));
             }
             return ResolvedArguments { changes: reading.changes, errors, ..self.unreadable() };
         };
+        self.completed(arguments, reading.changes, errors)
+    }
+
+    /// Completes arguments with defaults.
+    fn completed(
+        &self,
+        mut arguments: Object,
+        changes: Vec<Change>,
+        errors: Vec<Violation>,
+    ) -> ResolvedArguments {
         let completed = if errors.is_empty() {
             self.complete_accepted(&mut arguments)
         } else {
             self.complete(&mut arguments, &[])
         };
-        ResolvedArguments {
-            tool: self.shared_tool(),
-            arguments: Some(arguments),
-            completed,
-            changes: reading.changes,
-            errors,
-        }
+        let (tool, arguments) = (self.shared_tool(), Some(arguments));
+        ResolvedArguments { tool, arguments, completed, changes, errors }
     }
 
     fn unreadable(&self) -> ResolvedArguments {

@@ -13,7 +13,7 @@ use crate::handle::{self, HandleError, HandleFailure};
 use crate::session::Session;
 use crate::settings::{Fill, SlotFill};
 
-/// Parses, resolves handles, coerces, completes and checks; exact arguments are not coerced or completed.
+/// Parses, resolves handles, coerces, completes and checks; exact arguments are not coerced.
 /// Text that is not understood is refused: it never becomes `{}`.
 pub(crate) async fn check(
     toolbox: &Toolbox,

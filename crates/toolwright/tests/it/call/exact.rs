@@ -32,9 +32,9 @@ async fn exact(toolbox: &Toolbox, arguments: &str) -> CallResult {
 }
 
 #[tokio::test]
-async fn valid_arguments_reach_the_tool_unchanged() {
+async fn valid_arguments_reach_the_tool_with_defaults_filled_in() {
     let result = exact(&echo(), r#"{"rows": [1, 2], "more": "1"}"#).await;
-    assert_eq!(text(&result), r#"{"rows":[1,2],"more":"1","executor":"local"}"#);
+    assert_eq!(text(&result), r#"{"rows":[1,2],"more":"1","days":3,"executor":"local"}"#);
     assert!(result.changes.is_empty(), "{:?}", result.changes);
 }
 
@@ -78,7 +78,7 @@ async fn a_check_runs_nothing_and_finds_the_same() {
     let valid = Arguments::from_text(r#"{"rows": []}"#);
     let checked = toolbox.check_arguments("echo", &valid).await.unwrap();
     assert!(checked.is_runnable());
-    assert_eq!(checked.arguments().compact(), r#"{"rows":[]}"#);
+    assert_eq!(checked.arguments().compact(), r#"{"rows":[],"days":3}"#);
     let missing = toolbox.check_arguments("echo", &Arguments::none()).await.unwrap();
     assert_eq!(&*missing.missing()[0].name, "rows");
     let error = toolbox.check_arguments("ecko", &valid).await.unwrap_err();
@@ -91,7 +91,7 @@ async fn handles_are_replaced_by_their_values() {
     let id = handles.put(&owner, StoredValue::json(json("[1, 2]"))).await.unwrap();
     let toolbox = echo().with_handles(handles);
     let result = exact(&toolbox, &format!(r#"{{"rows": "{id}"}}"#)).await;
-    assert_eq!(text(&result), r#"{"rows":[1,2],"executor":"local"}"#);
+    assert_eq!(text(&result), r#"{"rows":[1,2],"days":3,"executor":"local"}"#);
     assert!(matches!(&result.changes[..], [change] if change.op == Op::Handle));
     let result = exact(&toolbox, &format!(r#"{{"rows": "{id}#/0"}}"#)).await;
     assert_eq!(kind(&result), Some("invalid_arguments"), "the check sees the value");
@@ -103,5 +103,5 @@ async fn an_approved_call_stays_exact() {
     let status = toolbox.call(&session(), &call("c1", "echo", r#"{"rows": []}"#)).await;
     let approval = status.approval().unwrap();
     let result = done(toolbox.answer(&session(), approval, Answer::Approve).await);
-    assert_eq!(text(&result), r#"{"rows":[],"executor":"local"}"#);
+    assert_eq!(text(&result), r#"{"rows":[],"days":3,"executor":"local"}"#);
 }
