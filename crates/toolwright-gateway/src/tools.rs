@@ -16,10 +16,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use toolwright::builtin::{self, Root};
 use toolwright::call::{Glob, Policy, Rule, Verdict};
-use toolwright::catalog::{Access, FunctionSource, tools};
+use toolwright::catalog::{Access, FunctionSource, tools, without_version};
 use toolwright::ledger::{Entry, Ledger};
 use toolwright::mcp::server::{Announcer, Features};
-use toolwright::toolbox::ToolboxError;
+use toolwright::toolbox::{CompiledTool, MissingTool, ToolboxError};
 use toolwright::{Effect, Handler, Limits, Toolbox};
 use toolwright_core::{Fault, FaultClass, suggest};
 
@@ -30,7 +30,7 @@ use crate::config::{self, CATALOG, Config, ConfigError, MCP};
 use crate::key::Client;
 use crate::mcp::McpServers;
 use crate::mcp::fixtures::{self, ChangingSource};
-use crate::prefabs::{Functions, Prefabs};
+use crate::prefabs::{Functions, Prefabs, unavailable};
 
 /// The header that names the tools, separated by commas; `*` means all that may run.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
@@ -230,8 +230,7 @@ impl Tools {
     /// Returns the tools that plans of a client may use, or all: those of the toolbox, and the functions of the catalog,
     /// by `prefab/function` or `prefab@version/function`.
     pub fn for_plans(&self, client: Option<&Arc<Client>>) -> Toolbox {
-        let functions = Arc::clone(&self.functions);
-        let functions = FunctionSource::opened_by(move || catalog::open(&functions));
+        let functions = self.function_source();
         let access = client.map_or_else(Access::everything, |client| self.access(client));
         catalog::permitted(&self.toolbox, functions, access)
     }
@@ -284,7 +283,7 @@ impl Tools {
         &self,
         headers: &HeaderMap,
         model: &str,
-        client: &Client,
+        client: &Arc<Client>,
         further: impl Iterator<Item = &'n str>,
     ) -> Result<Option<Toolbox>, Fault> {
         if headers.contains_key(HEADER) || self.aliases.contains_key(model) {
@@ -301,14 +300,54 @@ impl Tools {
                     let names = names.iter();
                     let names = names
                         .flat_map(|name| self.group(name).unwrap_or_else(|| vec![name.clone()]));
-                    names.filter(|own| client.may_call(own)).collect()
+                    names.filter(|own| client.may_call(&without_version(own))).collect()
                 }
                 None => Vec::new(),
             },
         };
         names.extend(further.map(str::to_owned));
-        let names = names.iter().map(String::as_str);
-        Ok((names.len() > 0).then(|| self.toolbox.only(names)))
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let functions = self.chosen_functions(&names, client).await?;
+        let toolbox = self.toolbox.only(names.iter().map(String::as_str));
+        Ok(Some(toolbox.with_tools(functions)))
+    }
+
+    /// Returns those of the named tools that are functions of the catalog.
+    async fn chosen_functions(
+        &self,
+        names: &[String],
+        client: &Arc<Client>,
+    ) -> Result<Vec<CompiledTool>, Fault> {
+        let mut chosen: Vec<CompiledTool> = Vec::new();
+        let source = self.function_source().with_access(self.access(client));
+        for name in names.iter().filter(|name| self.is_function(name)) {
+            let found = source.find(name).await.map_err(|error| unavailable(&error.0))?;
+            let found = found.map_err(|missing| unknown_function(name, missing))?;
+            let (tool, exact) = (found.handler().tool(), &found.handler().settings().exact_name);
+            let mut others = chosen.iter().map(CompiledTool::handler);
+            match others.find(|other| other.tool().name == tool.name) {
+                None => chosen.push(found),
+                Some(other) if other.settings().exact_name == *exact => {}
+                Some(_) => {
+                    let message =
+                        format!("The request wants two versions of `{}`. Name one.", tool.name);
+                    return Err(Fault::new(FaultClass::Invalid, message));
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Whether a name is that of a function of the catalog, if there is such a tool.
+    fn is_function(&self, name: &str) -> bool {
+        name.contains('/') && !self.toolbox.contains(name)
+    }
+
+    fn function_source(&self) -> FunctionSource {
+        let functions = Arc::clone(&self.functions);
+        FunctionSource::opened_by(move || catalog::open(&functions))
     }
 
     /// Returns a toolbox without tools, with the policy and the ledger of the gateway's calls.
@@ -367,10 +406,10 @@ impl Tools {
                 names.extend(group.into_iter().filter(|own| client.may_call(own)));
                 continue;
             }
-            if !self.toolbox.contains(name) {
+            if !self.toolbox.contains(name) && !self.is_function(name) {
                 return Err(self.unknown(name, place));
             }
-            if !client.may_call(name) {
+            if !client.may_call(&without_version(name)) {
                 return Err(forbidden(client.name(), name));
             }
             names.push(name.to_owned());
@@ -433,6 +472,18 @@ impl Tools {
 fn unknown(place: &str, name: &str, hint: &str) -> Fault {
     let name: String = name.chars().filter(|own| !own.is_control()).take(64).collect();
     let message = format!("{place} names an unknown tool, `{name}`. {hint}");
+    let mut fault = Fault::new(FaultClass::Invalid, message);
+    fault.param = Some(HEADER.as_str().to_owned());
+    fault
+}
+
+fn unknown_function(name: &str, missing: MissingTool) -> Fault {
+    let reason = missing.reason.unwrap_or_else(|| "the catalog has no such function".to_owned());
+    let hint = match missing.similar.first() {
+        Some(similar) => format!(" Did you mean `{similar}`?"),
+        None => String::new(),
+    };
+    let message = format!("The request wants the tool `{name}`, but {reason}.{hint}");
     let mut fault = Fault::new(FaultClass::Invalid, message);
     fault.param = Some(HEADER.as_str().to_owned());
     fault

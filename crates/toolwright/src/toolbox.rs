@@ -168,15 +168,23 @@ impl Toolbox {
     pub fn only<'n>(&self, wanted: impl IntoIterator<Item = &'n str>) -> Toolbox {
         let wanted: HashSet<&str> = wanted.into_iter().collect();
         let kept = self.parts.items.iter().filter(|item| wanted.contains(&*item.name));
-        let items: Arc<[Arc<Item>]> = kept.cloned().collect();
-        let names = items.iter().enumerate().map(|(at, item)| (item.name.clone(), at)).collect();
+        let mut parts = (*self.parts).clone();
+        parts.set_items(kept.cloned().collect());
         let has_sources = self.parts.sources.is_some() || self.parts.unlisted.is_some();
-        let allowed = has_sources.then(|| {
+        parts.allowed = has_sources.then(|| {
             let wanted = wanted.iter().filter(|name| self.allows(name));
             Allowed::Names(Arc::new(wanted.map(|name| Arc::from(*name)).collect()))
         });
-        let parts = Parts { items, names: Arc::new(names), allowed, ..(*self.parts).clone() };
         Toolbox { parts: Arc::new(parts) }
+    }
+
+    /// Adds tools, such as functions of a catalog. Each has a name that no other tool of the toolbox has.
+    #[must_use]
+    pub fn with_tools(mut self, tools: impl IntoIterator<Item = CompiledTool>) -> Toolbox {
+        let added = tools.into_iter().map(|tool| tool.0);
+        let items = self.parts.items.iter().cloned().chain(added).collect();
+        self.parts_mut().set_items(items);
+        self
     }
 
     /// A toolbox with the tools that a rule allows, by their names. Otherwise like [`only`](Toolbox::only), whose cost
@@ -188,9 +196,7 @@ impl Toolbox {
         let mut parts = (*self.parts).clone();
         if !self.parts.items.iter().all(|item| rule(&item.name)) {
             let kept = self.parts.items.iter().filter(|item| rule(&item.name));
-            parts.items = kept.cloned().collect();
-            let names = parts.items.iter().map(|item| item.name.clone());
-            parts.names = Arc::new(names.enumerate().map(|(at, name)| (name, at)).collect());
+            parts.set_items(kept.cloned().collect());
         }
         parts.allowed = Some(Allowed::Rule(Arc::new(rule)));
         Toolbox { parts: Arc::new(parts) }
@@ -324,9 +330,9 @@ impl Toolbox {
         if missing.is_empty() { Ok(()) } else { Err(missing) }
     }
 
-    /// Checks arguments as they are written, without a call: nothing is repaired, coerced, filled with
-    /// defaults or resolved from handles. The result has every error with its path. The error says that
-    /// there is no such tool.
+    /// Checks arguments as they are written, without a call: nothing is repaired, coerced or resolved from handles.
+    /// The result has every error with its path, or the arguments with defaults filled in. The error says that there
+    /// is no such tool.
     ///
     /// A call of a session [with exact arguments](Session::with_exact_arguments) checks in the same way.
     pub async fn check_arguments(
@@ -451,6 +457,14 @@ impl Toolbox {
     /// Whether the ledger records arguments and outcomes.
     pub(crate) fn wants_data(&self) -> bool {
         self.parts.ledger.as_ref().is_some_and(|ledger| ledger.wants_data())
+    }
+}
+
+impl Parts {
+    fn set_items(&mut self, items: Arc<[Arc<Item>]>) {
+        let names = items.iter().enumerate().map(|(at, item)| (item.name.clone(), at));
+        self.names = Arc::new(names.collect());
+        self.items = items;
     }
 }
 

@@ -55,7 +55,10 @@ fn alias(entry: Value<'_>, names: &Names<'_>) -> Result<Alias, ConfigError> {
     let targets = targets(list, names)?;
     let mut tools = Vec::new();
     for tool in table.take("tools").map(Value::elements).transpose()?.into_iter().flatten() {
-        names.check_tool(tool.text()?, &tool)?;
+        // Functions of the catalog are known when it is opened.
+        if !tool.text()?.contains('/') {
+            names.check_tool(tool.text()?, &tool)?;
+        }
         tools.push(tool.words()?);
     }
     let max_tokens = table.take_some("max_tokens", |value| value.number(1))?;

@@ -1,5 +1,6 @@
 //! The prefab interface, over real sockets.
 
+mod arguments;
 mod files;
 mod functions;
 mod isolation;

@@ -30,9 +30,10 @@ impl FunctionSource {
         self
     }
 
-    async fn find(&self, name: &str) -> Result<Found, SourceError> {
+    /// Finds a function by its name, or explains why it does not exist.
+    pub async fn find(&self, name: &str) -> Result<Result<CompiledTool, MissingTool>, SourceError> {
         let Some((prefab, version, function)) = split_tool_name(name) else {
-            return Ok(Found::Nothing(MissingTool::default()));
+            return Ok(Err(MissingTool::default()));
         };
         let (id, exact) = (prefab.to_owned(), version.map(str::to_owned));
         let name = function.to_owned();
@@ -52,14 +53,13 @@ impl FunctionSource {
                         "version {number} of the prefab '{prefab}' was withdrawn: {reason}; use another version"
                     );
                     let similar = vec![tool_name(prefab, function)];
-                    return Ok(Found::Nothing(MissingTool::new(Some(reason), similar)));
+                    return Ok(Err(MissingTool::new(Some(reason), similar)));
                 }
                 let tool = runner.tool(&version, &found);
-                let tool = tool.map_err(|error| SourceError(error.to_string()))?;
-                Ok(Found::Function(tool))
+                Ok(Ok(tool.map_err(|error| SourceError(error.to_string()))?))
             }
             Err(LookupError::Unavailable(error)) => Err(SourceError(error.to_string())),
-            Err(error) => Ok(Found::Nothing(explain(&error, prefab, version, function))),
+            Err(error) => Ok(Err(explain(&error, prefab, version, function))),
         }
     }
 }
@@ -91,12 +91,6 @@ fn explain(
     }
 }
 
-/// The result of a lookup.
-enum Found {
-    Function(CompiledTool),
-    Nothing(MissingTool),
-}
-
 impl ToolSource for FunctionSource {
     fn name(&self) -> &'static str {
         "catalog"
@@ -111,19 +105,14 @@ impl ToolSource for FunctionSource {
         name: &'a str,
     ) -> SourceFuture<'a, Result<Option<Handler>, SourceError>> {
         Box::pin(async move {
-            Ok(match self.find(name).await? {
-                Found::Function(tool) => Some(tool.handler().clone()),
-                Found::Nothing(_) => None,
-            })
+            let found = self.find(name).await?;
+            Ok(found.ok().map(|tool| tool.handler().clone()))
         })
     }
 
     fn explain_missing<'a>(&'a self, name: &'a str) -> SourceFuture<'a, MissingTool> {
-        Box::pin(async move {
-            match self.find(name).await {
-                Ok(Found::Nothing(missing)) => missing,
-                _ => MissingTool::default(),
-            }
-        })
+        Box::pin(
+            async move { self.find(name).await.ok().and_then(Result::err).unwrap_or_default() },
+        )
     }
 }

@@ -5,6 +5,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, COOKIE, HeaderValue};
 use http::{HeaderName, Request};
 use toolwright_core::Json;
 use toolwright_core::json::Object;
+use toolwright_core::percent::decode;
 
 use super::binding::{Binding, Location, Method, Parameter};
 use super::style::{self, Escape};
@@ -13,6 +14,9 @@ use crate::error::ToolError;
 
 /// Media types of answers, in the order of preference.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/*;q=0.9, */*;q=0.8");
+
+/// Number of times that a value of the path is decoded for the check.
+const MAX_DECODINGS: usize = 4;
 
 /// The parts of a request, to which credentials are added.
 pub(super) struct Draft {
@@ -27,6 +31,20 @@ pub(super) struct Draft {
 /// An error of the arguments: the request is not sent.
 fn refused(message: impl Into<String>) -> ToolError {
     ToolError::new(message).with_kind("InvalidArguments")
+}
+
+/// Whether a server that decodes a value of the path once more, or takes `\` for `/`, would leave the segment. A `/` itself
+/// is sent as one character of the value.
+fn leaves_segment(value: &str) -> bool {
+    let mut decoded = value.to_owned();
+    for _ in 0..MAX_DECODINGS {
+        decoded = decode(&decoded);
+    }
+    let is_dots = |segment: &str| matches!(segment.split(';').next(), Some("." | ".."));
+    decoded != decode(&decoded)
+        || decoded.contains('\\')
+        || decoded.matches('/').count() != value.matches('/').count()
+        || decoded.split('/').any(is_dots)
 }
 
 impl Draft {
@@ -57,6 +75,13 @@ impl Draft {
                             parameter.argument()
                         ))
                     })?;
+                    if leaves_segment(&decode(&text)) {
+                        return Err(refused(format!(
+                            "`{}` is one segment of the path and cannot have `\\`, the segments `.` and `..`, or \
+                             escapes of `/`; write its value without escapes",
+                            parameter.argument()
+                        )));
+                    }
                     path = path.replace(&format!("{{{}}}", parameter.name), &text);
                 }
                 (_, None) => {}
