@@ -7,6 +7,7 @@ mod ask;
 mod call;
 mod catalog;
 mod config;
+mod config_text;
 mod exit;
 mod form;
 mod input;

@@ -27,6 +27,7 @@ Examples:
   toolwright catalog add ./my-prefab
   toolwright catalog add mcp:tickets
   toolwright catalog add openapi.json --id petstore --base-url https://api.example.com
+  toolwright catalog add openapi.yaml --header 'Authorization=env:GH_AUTHORIZATION'
   toolwright catalog search pdf --tag document
   toolwright catalog recommend '提取 PDF 中的文本'
   toolwright catalog functions file-processing-prefab@0.1.5

@@ -4,12 +4,16 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use serde_saphyr::Error as YamlError;
 use toolwright_core::Json;
 
 use super::exit::{self, Failure};
 
 /// Maximum size of a document, in bytes.
 const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
+
+/// Maximum number of values of a YAML document.
+const MAX_YAML_NODES: usize = 2_000_000;
 
 /// Opens a file, or stdin for none or `-`.
 pub(crate) fn open(file: Option<&Path>) -> Result<Box<dyn Read>, Failure> {
@@ -26,6 +30,32 @@ pub(crate) fn open(file: Option<&Path>) -> Result<Box<dyn Read>, Failure> {
 pub(crate) fn json(file: Option<&Path>) -> Result<Json, Failure> {
     let (name, bytes) = bytes(file)?;
     Json::parse_bytes(&bytes).map_err(|error| Failure::failed(format!("{name}: not JSON: {error}")))
+}
+
+/// Reads one YAML document as JSON. Aliases are replaced by what they refer to, within the limits of the parser.
+pub(crate) fn yaml(file: &Path) -> Result<Json, Failure> {
+    let text = text(file)?;
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_nodes: MAX_YAML_NODES, max_events: 4 * MAX_YAML_NODES, max_recorded_anchor_events: MAX_YAML_NODES / 8 },
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(&text, options).map_err(|error| {
+        let what = if exceeds_limits(&error) {
+            "its anchors and aliases stand for too much; replace them by `$ref`".to_owned()
+        } else {
+            format!("not YAML: {error}")
+        };
+        Failure::failed(format!("{}: {what}", file.display()))
+    })
+}
+
+fn exceeds_limits(error: &YamlError) -> bool {
+    match error {
+        YamlError::AliasError { error, .. } => exceeds_limits(error),
+        YamlError::Budget { .. } | YamlError::AliasReplayLimitExceeded { .. } => true,
+        _ => false,
+    }
 }
 
 /// Reads text; `-` is stdin.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use toolwright_core::Json;
 
+use crate::gateway::{Gateway, Reply, UPSTREAM_KEY, Upstream, by_hand};
 use crate::run::{Ran, fixture, toolwright, toolwright_in};
 
 fn catalog(data: &Path, arguments: &[&str]) -> Ran {
@@ -366,4 +367,95 @@ fn details_are_shown_without_a_readable_ledger() {
     assert_eq!((ran.code, ran.text()), (0, plain), "{}", ran.stderr);
     assert!(ran.stderr.starts_with("warning: "), "{}", ran.stderr);
     assert!(ran.stderr.contains("ledger.sqlite"), "{}", ran.stderr);
+}
+
+const YAML: &str = r#"
+openapi: 3.0.3
+info: {title: Pet store, version: "1.2"}
+servers: [{url: "https://pets.example"}]
+x-page: &page
+  name: page
+  in: query
+  schema: {type: integer, maximum: 12345678901234567890}
+paths:
+  /pets:
+    get:
+      operationId: listPets
+      summary: >
+        Lists
+        pets
+      parameters: [*page, {name: no, in: query, schema: {type: string, enum: [no, "1.0"]}}]
+      responses:
+        200: {description: Pets}
+"#;
+
+#[test]
+fn an_openapi_document_in_yaml_is_imported_within_limits() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path();
+    let add = |name: &str, text: &str| {
+        let document = data.join(name);
+        fs::write(&document, text).unwrap();
+        catalog(data, &["add", document.to_str().unwrap()])
+    };
+    let added = add("openapi.yaml", YAML);
+    assert_eq!(added.code, 0, "{}", added.stderr);
+    let details = json(data, &["details", "pet-store", "listPets"]).compact();
+    assert!(details.contains("Lists pets"), "{details}");
+    assert!(details.contains("12345678901234567890"), "{details}");
+    assert!(details.contains(r#""enum":["no","1.0"]"#), "{details}");
+
+    // Each level has the level before nine times.
+    let mut laughs = "openapi: 3.0.3\na0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]\n".to_owned();
+    for level in 1..10 {
+        let before = vec![format!("*a{}", level - 1); 9].join(", ");
+        laughs += &format!("a{level}: &a{level} [{before}]\n");
+    }
+    // A long text many times.
+    let long =
+        format!("openapi: 3.0.3\na: &a {}\nb: [{}]\n", "x".repeat(1 << 20), "*a, ".repeat(90_000));
+    for (name, text) in [("laughs.yml", laughs), ("long.yaml", long)] {
+        let ran = add(name, &text);
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains(name) && ran.stderr.contains("alias"), "{}", ran.stderr);
+    }
+    let ran = add("broken.yaml", "openapi: [3.0.3\ninfo: {");
+    assert!(ran.stderr.contains("broken.yaml: not YAML: "), "{}", ran.stderr);
+}
+
+#[test]
+fn headers_of_an_openapi_document_are_secrets_of_the_configuration() {
+    let (folder, server) =
+        (tempfile::tempdir().unwrap(), Upstream::start([Reply::json(200, "[]")]));
+    let add = |header: &str, variable: &str| {
+        let document = YAML.replace("https://pets.example", &server.url());
+        fs::write(folder.path().join("pets.yaml"), document).unwrap();
+        let mut command = by_hand(folder.path());
+        command.args(["catalog", "add", "pets.yaml", "--header", header]);
+        let output = command.env(variable, UPSTREAM_KEY).output().unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(!text.contains(UPSTREAM_KEY), "{text}");
+        (output.status.code().unwrap(), text)
+    };
+    let config = folder.path().join("toolwright.toml");
+    fs::write(&config, "# Ours.\n[catalog]\nallow_addresses = [\"127.0.0.1\"]\n").unwrap();
+    let (code, text) = add(&format!("X-Key={UPSTREAM_KEY}"), "UPSTREAM_KEY");
+    assert!(code == 2 && text.contains("env:"), "{text}");
+    let (code, text) = add("X-Key=env:UPSTREAM_KEY", "OTHER");
+    assert!(code == 1 && text.contains("UPSTREAM_KEY is not set"), "{text}");
+    let (code, text) = add("X-Key=env:UPSTREAM_KEY", "UPSTREAM_KEY");
+    assert!(code == 0 && text.contains("toolwright.toml"), "{text}");
+    let written = fs::read_to_string(&config).unwrap();
+    let table = "\n[prefabs.pet-store.secrets]\nx_key = \"env:UPSTREAM_KEY\"\n";
+    assert!(written.starts_with("# Ours.\n") && written.ends_with(table), "{written}");
+    let (code, text) = add("X-Key=env:UPSTREAM_KEY", "UPSTREAM_KEY");
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(fs::read_to_string(&config).unwrap(), written, "it has the secret already");
+
+    let gateway = Gateway::start_by_hand(folder, &written);
+    let body = br#"{"function": "listPets", "parameters": {}}"#;
+    gateway.post("/v1/prefabs/pet-store/execute", &[], body).ok();
+    assert_eq!(server.last().header("x-key"), Some(UPSTREAM_KEY));
+    let details = gateway.get("/v1/public/prefabs/pet-store/functions/listPets", &[]).ok().text();
+    assert!(!details.contains(UPSTREAM_KEY), "{details}");
 }

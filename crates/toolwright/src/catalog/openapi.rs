@@ -40,6 +40,8 @@ pub struct ImportOptions {
     pub version: Option<String>,
     /// The address of the server, in place of the document's servers
     pub base_url: Option<String>,
+    /// Headers that are sent with each call, with the names of the secrets that are their values
+    pub headers: Vec<(String, String)>,
 }
 
 impl ImportOptions {
@@ -170,7 +172,7 @@ pub fn import(document: &Json, options: &ImportOptions) -> Result<Import, Import
         None => document.base_url()?,
     };
     let mut report = ImportReport { format: document.format.clone(), ..ImportReport::default() };
-    let mut schemes = Schemes::new(&document);
+    let mut schemes = Schemes::new(&document, &options.headers);
     let mut names = Names::default();
     let mut functions = Vec::new();
     for found in document.operations() {

@@ -1,5 +1,6 @@
 //! `toolwright catalog add`.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,10 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use super::{Common, ShownTo, Store, mcp};
+use crate::cli::config_text::ConfigText;
 use crate::cli::exit::{self, Failure};
 use crate::cli::input;
+use crate::config;
 use crate::terminal;
 
 /// Number of prefabs or functions from which an import shows its progress.
@@ -32,7 +35,7 @@ FILE is one of
   a folder with prefab.json or prefab.toml, or such a file: if its functions run as a process, the
     files of the folder are published as well, except for those whose names begin with a dot
   an index: a JSON array of prefabs, with or without their functions
-  an OpenAPI document (3.0, 3.1 or Swagger 2.0) in JSON: each operation becomes a function
+  an OpenAPI document (3.0, 3.1 or Swagger 2.0) in JSON, or in YAML (.yaml, .yml): each operation becomes a function
   mcp:NAME, an MCP server of the configuration: each of its tools becomes a function
 
 A version never changes: the same version with other content is refused, and so is a patch release
@@ -56,12 +59,18 @@ pub(super) struct Add {
     /// Send the requests of an OpenAPI document to this address
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
+    /// Send this header with each request of an OpenAPI document; the secret that is its value is written into the
+    /// configuration file as `env:NAME` or `file:PATH`
+    #[arg(long, value_name = "NAME=env:NAME")]
+    header: Vec<String>,
 }
 
 /// What is published, and what an import of OpenAPI reported.
 struct Source {
     packages: Vec<Package>,
     import: Option<ImportReport>,
+    /// The configuration file with secrets of the prefab, to be written
+    config: Option<ConfigText>,
 }
 
 impl Add {
@@ -71,7 +80,7 @@ impl Add {
         let server = self.path.to_str().and_then(|path| path.strip_prefix("mcp:"));
         let source = match server {
             Some(server) => self.server(server, &catalog, common),
-            None => self.read(),
+            None => self.read(common),
         };
         let source = source.map_err(refused)?;
         let options = PublishOptions::default()
@@ -83,6 +92,9 @@ impl Add {
         let published = catalog.publish_all(source.packages, options, |done| progress.show(done));
         drop(progress);
         let published = published.map_err(|error| Refusal::Published(error).report(common))?;
+        if let Some(config) = &source.config {
+            config.write().map_err(Failure::failed)?;
+        }
         let text = if common.json {
             let mut document =
                 object! {"published": published.iter().map(document).collect::<Vec<_>>()};
@@ -93,25 +105,33 @@ impl Add {
             for (own, functions) in published.iter().zip(counts) {
                 text.push_str(&lines(own, functions));
             }
+            if let Some(config) = source.config {
+                text += &format!("added the secrets of its headers to {}\n", config.path.display());
+            }
             text
         };
         exit::print(&text)
     }
 
     /// Reads the packages.
-    fn read(&self) -> Result<Source, Refusal> {
+    fn read(&self, common: &Common) -> Result<Source, Refusal> {
         let path = &self.path;
-        let is_json = path.extension().is_none_or(|extension| extension != "toml");
-        let document = (path.is_file() && is_json).then(|| input::json(Some(path)));
+        let document = path.is_file().then(|| path.extension().and_then(OsStr::to_str));
+        let document = document.and_then(|extension| match extension {
+            Some("toml") => None,
+            Some("yaml" | "yml") => Some(input::yaml(path)),
+            _ => Some(input::json(Some(path))),
+        });
         let document = document.transpose().map_err(Refusal::Failure)?;
         let is_openapi = |document: &&Json| {
             document.get("openapi").is_some() || document.get("swagger").is_some()
         };
         if let Some(document) = document.as_ref().filter(is_openapi) {
-            return self.import(document);
+            return self.import(document, common);
         }
-        if self.id.is_some() || self.version.is_some() || self.base_url.is_some() {
-            let what = "--id, --version and --base-url are for OpenAPI documents";
+        let has_header = !self.header.is_empty();
+        if self.id.is_some() || self.version.is_some() || self.base_url.is_some() || has_header {
+            let what = "--id, --version, --base-url and --header are for OpenAPI documents";
             return Err(Refusal::Failure(Failure::usage(what)));
         }
         let packages = match document.filter(|document| document.as_array().is_some()) {
@@ -123,7 +143,7 @@ impl Add {
             }
             None => vec![Package::read(path).map_err(Refusal::Package)?],
         };
-        Ok(Source { packages, import: None })
+        Ok(Source { packages, import: None, config: None })
     }
 
     /// Reads the tools of an MCP server.
@@ -139,14 +159,18 @@ impl Add {
         document.insert("version", version);
         let manifest = Manifest::parse(&document.into());
         let manifest = manifest.map_err(|faults| Refusal::faults(&self.path, faults))?;
-        Ok(Source { packages: vec![Package::new(manifest)], import: None })
+        Ok(Source { packages: vec![Package::new(manifest)], import: None, config: None })
     }
 
-    fn import(&self, document: &Json) -> Result<Source, Refusal> {
+    fn import(&self, document: &Json, common: &Common) -> Result<Source, Refusal> {
         let mut options = ImportOptions::new();
         options.id.clone_from(&self.id);
         options.version.clone_from(&self.version);
         options.base_url.clone_from(&self.base_url);
+        let headers = self.header.iter().map(|header| read_header(header));
+        let headers = headers.collect::<Result<Vec<_>, _>>().map_err(Refusal::Failure)?;
+        let named = headers.iter().map(|(name, secret, _)| ((*name).to_owned(), secret.clone()));
+        options.headers = named.collect();
         let failed = |what: String| {
             Refusal::Failure(Failure::failed(format!("{}: {what}", self.path.display())))
         };
@@ -156,7 +180,51 @@ impl Add {
         let manifest = Manifest::parse_with_progress(&import.manifest, |done| progress.show(done));
         drop(progress);
         let manifest = manifest.map_err(|faults| Refusal::faults(&self.path, faults))?;
-        Ok(Source { packages: vec![Package::new(manifest)], import: Some(import.report) })
+        let config = config_with_secrets(manifest.id.as_str(), &headers, common)
+            .map_err(Refusal::Failure)?;
+        let packages = vec![Package::new(manifest)];
+        Ok(Source { packages, import: Some(import.report), config })
+    }
+}
+
+/// Returns the configuration file with the secrets of headers, unless it has them.
+fn config_with_secrets(
+    id: &str,
+    headers: &[(&str, String, &str)],
+    common: &Common,
+) -> Result<Option<ConfigText>, Failure> {
+    if headers.is_empty() {
+        return Ok(None);
+    }
+    let file = ConfigText::open(common.config.clone())?;
+    let known = file.config.catalog.prefabs.get(id).map(|prefab| &prefab.secrets);
+    let is_new = |secret: &String| known.is_none_or(|known| !known.contains_key(secret));
+    let mut table = String::new();
+    for (_, secret, value) in headers.iter().filter(|(_, secret, _)| is_new(secret)) {
+        // Writing to a string cannot fail.
+        let _written = writeln!(table, "{} = {}", config::quoted(secret), config::text(value));
+    }
+    if table.is_empty() {
+        return Ok(None);
+    }
+    let heading = format!("[prefabs.{}.secrets]", config::quoted(id));
+    let changed = file.with_table(&format!("{heading}\n{table}"));
+    changed.map(Some).map_err(|error| match known.filter(|known| !known.is_empty()) {
+        None => Failure::from(error),
+        Some(_) => {
+            let what = format!("{} has the table {heading}", file.path.display());
+            Failure::failed(what).with_hint(format!("add to it: {}", table.trim_end()))
+        }
+    })
+}
+
+/// Splits a header into its name, the name of its secret, and the reference to the value.
+fn read_header(header: &str) -> Result<(&str, String, &str), Failure> {
+    let parts = header.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+    match parts.filter(|(_, value)| value.starts_with("env:") || value.starts_with("file:")) {
+        Some((name, value)) => Ok((name, name.to_ascii_lowercase().replace('-', "_"), value)),
+        // It may be the secret itself, so it is not repeated.
+        None => Err(Failure::usage("--header must be NAME=env:VARIABLE or NAME=file:PATH")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `toolwright mcp add`: writes tables of MCP servers into the configuration, which keeps its comments and its order.
+//! `toolwright mcp add`: writes tables of MCP servers into the configuration.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,10 +12,11 @@ use toolwright::redact::{has_credential, is_secret_name};
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 
-use crate::cli::config::{ConfigOptions, environment};
+use crate::cli::config::ConfigOptions;
+use crate::cli::config_text::ConfigText;
 use crate::cli::exit::{self, Failure};
 use crate::cli::input;
-use crate::config::{self, Config, ConfigError, FILE, MAX_MCP_NAME};
+use crate::config::{self, FILE, MAX_MCP_NAME};
 use crate::mcp::McpServers;
 use crate::terminal;
 
@@ -54,18 +55,9 @@ struct Entry {
     values: Vec<(String, String)>,
 }
 
-/// The configuration file.
-struct Target {
-    path: PathBuf,
-    data: Option<PathBuf>,
-    text: String,
-    config: Config,
-}
-
 impl Add {
     pub(super) async fn run(self, options: ConfigOptions) -> Result<(), Failure> {
-        let path = options.config.unwrap_or_else(|| PathBuf::from(FILE));
-        let mut target = Target::open(&path, options.data)?;
+        let mut target = ConfigText::open(options)?;
         let (entries, mut problems) = match &self.import {
             Some(file) => import(&input::json(Some(file))?)?,
             None => (vec![self.entry()?], Vec::new()),
@@ -200,18 +192,7 @@ fn expand(text: &str) -> Result<String, String> {
     Ok(out + rest)
 }
 
-impl Target {
-    fn open(path: &Path, data: Option<PathBuf>) -> Result<Target, Failure> {
-        // The file itself is replaced, and not a link to it.
-        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let text = match std::fs::read_to_string(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            text => text.map_err(exit::io(&path.display().to_string()))?,
-        };
-        let config = parse(&text, &path, data.as_deref())?;
-        Ok(Target { path, data, text, config })
-    }
-
+impl ConfigText {
     /// Adds a server after a test connection. Returns what was done, or why it cannot be added.
     async fn add(&mut self, entry: Entry, is_tested: bool) -> Result<String, String> {
         let Entry { name, keys, values } = entry;
@@ -247,13 +228,8 @@ impl Target {
             };
             add(format_args!("{} = {}", config::quoted(key), config::text(&written)));
         }
-        let mut text = self.text.clone();
-        if !text.is_empty() {
-            text += if text.ends_with('\n') { "\n" } else { "\n\n" };
-        }
-        text += &if text.contains("\r\n") { table.replace('\n', "\r\n") } else { table };
-        let added = self.test(&name, &text, is_tested).await;
-        let (config, said) = match added {
+        let added = self.test(&name, &table, is_tested).await;
+        let (changed, said) = match added {
             Ok(added) => added,
             Err(what) => {
                 for file in secrets {
@@ -262,8 +238,8 @@ impl Target {
                 return Err(what);
             }
         };
-        replace(&self.path, &text).map_err(|error| format!("{}: {error}", self.path.display()))?;
-        (self.text, self.config) = (text, config);
+        changed.write()?;
+        *self = changed;
         Ok(format!("added [mcp.{name}] to {}{said}", self.path.display()))
     }
 
@@ -271,15 +247,14 @@ impl Target {
     async fn test(
         &self,
         name: &str,
-        text: &str,
+        table: &str,
         is_tested: bool,
-    ) -> Result<(Config, String), String> {
-        let config = parse(text, &self.path, self.data.as_deref());
-        let config = config.map_err(|error| error.to_string())?;
+    ) -> Result<(ConfigText, String), String> {
+        let changed = self.with_table(table).map_err(|error| error.to_string())?;
         if !is_tested {
-            return Ok((config, String::new()));
+            return Ok((changed, String::new()));
         }
-        let servers = McpServers::new(&config, &McpServers::default());
+        let servers = McpServers::new(&changed.config, &McpServers::default());
         let servers = servers.map_err(|error| error.to_string())?;
         let client = servers.client(name).ok_or("it is not in the configuration")?;
         let listed = client.list_tools().await;
@@ -291,7 +266,7 @@ impl Target {
             }
             Err(error) => return Err(terminal::plain(&error.operator_text())),
         };
-        Ok((config, said))
+        Ok((changed, said))
     }
 
     fn secrets_folder(&self) -> PathBuf {
@@ -314,31 +289,6 @@ impl Target {
         let own = own.parent().unwrap_or(Path::new(""));
         Ok(path.strip_prefix(own).unwrap_or(&path).display().to_string())
     }
-}
-
-fn parse(text: &str, path: &Path, data: Option<&Path>) -> Result<Config, ConfigError> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let mut config =
-        Config::parse(text, folder, &environment).map_err(|error| error.with_file(path))?;
-    if let Some(data) = data {
-        data.clone_into(&mut config.data);
-    }
-    Ok(config)
-}
-
-/// Replaces a file by a new one with the same permissions, so that a reader sees the old text or the new one.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let temporary = path.with_extension("toml.new");
-    let written = std::fs::write(&temporary, text).and_then(|()| {
-        if let Ok(known) = std::fs::metadata(path) {
-            std::fs::set_permissions(&temporary, known.permissions())?;
-        }
-        std::fs::rename(&temporary, path)
-    });
-    if written.is_err() {
-        drop(std::fs::remove_file(&temporary));
-    }
-    written
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ const MAX_ALTERNATIVES: usize = 16;
 /// The schemes of a document, and the secrets that its functions need.
 pub(super) struct Schemes<'d> {
     document: &'d Document<'d>,
+    /// Headers of all operations, with their secrets
+    headers: &'d [(String, String)],
     /// The secrets that are used, with their instructions
     secrets: Vec<(String, String)>,
 }
@@ -22,8 +24,8 @@ pub(super) struct Schemes<'d> {
 type Way = (Credential, Vec<(String, String)>);
 
 impl<'d> Schemes<'d> {
-    pub(super) fn new(document: &'d Document<'d>) -> Schemes<'d> {
-        Schemes { document, secrets: Vec::new() }
+    pub(super) fn new(document: &'d Document<'d>, headers: &'d [(String, String)]) -> Schemes<'d> {
+        Schemes { document, headers, secrets: Vec::new() }
     }
 
     /// The alternative credentials of an operation, and the secrets that each call needs.
@@ -32,9 +34,8 @@ impl<'d> Schemes<'d> {
         operation: &Node<'d>,
     ) -> Result<(Vec<Vec<Credential>>, Vec<String>), Refusal> {
         let required = operation.get("security").or_else(|| self.document.get("security"));
-        let Some(required) = required else { return Ok((Vec::new(), Vec::new())) };
         let (mut alternatives, mut problem) = (Vec::new(), None);
-        for requirement in required.items() {
+        for requirement in required.iter().flat_map(Node::items) {
             match self.combine(&requirement) {
                 Ok(sets) => alternatives.extend(sets),
                 Err(refusal) => problem = problem.or(Some(refusal)),
@@ -44,6 +45,15 @@ impl<'d> Schemes<'d> {
             return Err(problem);
         }
         alternatives.truncate(MAX_ALTERNATIVES);
+        if alternatives.is_empty() && !self.headers.is_empty() {
+            alternatives.push(Vec::new());
+        }
+        for set in &mut alternatives {
+            set.extend(self.headers.iter().map(|(name, secret)| {
+                let about = format!("The value of the header '{name}'");
+                api_key(Location::Header, name, secret, about)
+            }));
+        }
         for (_, secrets) in alternatives.iter().flatten() {
             for secret in secrets {
                 if self.secrets.iter().all(|(name, _)| *name != secret.0) {
@@ -124,11 +134,7 @@ impl<'d> Schemes<'d> {
                     }
                 };
                 let what = format!("The value of the {place} '{name}'");
-                let name = name.to_owned();
-                vec![(
-                    Credential::ApiKey { location, name, secret: secret.clone() },
-                    vec![(secret.clone(), with(&what))],
-                )]
+                vec![api_key(location, name, &secret, with(&what))]
             }
             ("http", "bearer") => vec![bearer("A bearer token")],
             ("http", "basic") | ("basic", _) => {
@@ -175,6 +181,11 @@ impl<'d> Schemes<'d> {
         };
         self.secrets.into_iter().map(|own| secret(own).into()).collect()
     }
+}
+
+fn api_key(location: Location, name: &str, secret: &str, about: String) -> Way {
+    let (name, secret) = (name.to_owned(), secret.to_owned());
+    (Credential::ApiKey { location, name, secret: secret.clone() }, vec![(secret, about)])
 }
 
 /// The token endpoint of the client credentials grant, if there is one that can be reached.
