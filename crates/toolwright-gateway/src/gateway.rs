@@ -1,11 +1,10 @@
 //! The state of a running gateway: the part that a reload replaces, and the part that survives it.
 
-use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use toolwright::call::journal::SqliteJournal;
-use toolwright::handle::{self, HandleStore, MemoryHandles, SqliteHandles};
+use toolwright::handle::{self, MemoryHandles, SqliteHandles};
 use toolwright::mcp::server::Announcer;
 use toolwright::store::{ExpiringStore, StoreError};
 use toolwright_core::json::SchemaCache;
@@ -113,17 +112,20 @@ impl Gateway {
         })
     }
 
-    /// Stores responses, reasoning, runs and handles in the data folder, which must exist. Handles stay in
-    /// memory if their file cannot be used.
+    /// Stores responses, reasoning, runs and handles in the data folder, which must exist.
     pub fn with_data(self, config: &Config) -> Result<Gateway, StoreError> {
         let store = Arc::new(ExpiringStore::open(config.data.join(STORE_FILE))?);
         let reasoning_cache = Arc::new(ReasoningCache::default().with_store(Arc::clone(&store)));
         let journal = SqliteJournal::open(config.data.join(JOURNAL_FILE))?;
+        let handles = SqliteHandles::open(config.data.join(HANDLE_FILE), handle_limits())?;
+        let handles = handles.with_report(|error| {
+            tracing::warn!("a value behind a handle cannot be read or written: {error}");
+        });
         let stores = Arc::new(RunStores {
             saved: Arc::new(SavedRuns::in_files(Arc::clone(&store), journal)),
             conversations: Arc::new(Conversations::new(Arc::clone(&store))),
             approvals: Arc::new(Approvals::new(Arc::clone(&store))),
-            handles: handles(&config.data.join(HANDLE_FILE)),
+            handles: Arc::new(handles),
             pending_turns: Arc::clone(&self.stores.pending_turns),
             inputs: Arc::clone(&self.stores.inputs),
         });
@@ -160,21 +162,6 @@ impl Gateway {
 /// Limits of values behind handles, which live as long as their conversation.
 fn handle_limits() -> handle::Limits {
     handle::Limits { lifetime: conversation::LIFETIME, ..handle::Limits::default() }
-}
-
-/// Opens the handles in a file.
-fn handles(path: &Path) -> Arc<dyn HandleStore> {
-    match SqliteHandles::open(path, handle_limits()) {
-        Ok(handles) => Arc::new(handles.with_report(|error| {
-            tracing::warn!("a value behind a handle cannot be read or written: {error}");
-        })),
-        Err(error) => {
-            tracing::error!(
-                "{error}; values behind handles stay in memory and do not survive a restart"
-            );
-            Arc::new(MemoryHandles::new(handle_limits()))
-        }
-    }
 }
 
 fn routes(config: &Config, env: Env<'_>, before: &Routes) -> Result<Routes, ConfigError> {

@@ -12,6 +12,10 @@ use crate::secret::Secret;
 /// Length of a key, in bytes.
 pub(crate) const KEY_BYTES: usize = 32;
 
+/// Why the content of a file cannot be a key.
+const DAMAGED: &str = "does not have a random key of 32 bytes; restore it from a copy, or remove it to create a new key, \
+                       which makes what the old one signed or encrypted unusable";
+
 /// Why a key file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum KeyFileError {
@@ -71,9 +75,9 @@ fn check(path: &Path, found: Found) -> Result<Secret<[u8; KEY_BYTES]>, KeyFileEr
         return Err(invalid("can be read by others; set its mode to 0600"));
     }
     let bytes = <[u8; KEY_BYTES]>::try_from(found.bytes.as_slice());
-    bytes
-        .map(Secret::new)
-        .map_err(|_| invalid("is not 32 bytes long; name a file that does not exist"))
+    let key = bytes.map(Secret::new).map_err(|_| invalid(DAMAGED))?;
+    let is_random = key.expose().iter().any(|byte| *byte != key.expose()[0]);
+    if is_random { Ok(key) } else { Err(invalid(DAMAGED)) }
 }
 
 /// Creates a key file, unless another process does. The file appears with its whole content.

@@ -11,6 +11,7 @@ mod writer;
 use std::path::{Path, PathBuf};
 
 pub use expiring::ExpiringStore;
+pub use file::check_file;
 pub(crate) use file::{FileId, Kind, Safety, open, reopen};
 pub(crate) use writer::{JobSender, Urgency, Writer};
 

@@ -1,6 +1,7 @@
 //! `toolwright serve`: runs the gateway.
 
 mod banner;
+mod data;
 
 use std::io;
 use std::net::SocketAddr;
@@ -62,6 +63,8 @@ impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let config = self.load()?;
         config.check_listen(config.listen)?;
+        // It is locked until the last request has ended.
+        let _lock = data::open(&config.data)?;
         let telemetry = Telemetry::open(&config).map_err(exit::failed)?;
         let started = log::start(&config.log, telemetry.metrics());
         let (_lines, level) = started.map_err(exit::failed)?;

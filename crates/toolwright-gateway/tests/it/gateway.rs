@@ -64,11 +64,15 @@ impl Gateway {
     }
 
     /// Stops it gracefully, and starts it again on the same data.
-    pub fn restart(mut self, config: &str) -> Gateway {
+    pub fn restart(self, config: &str) -> Gateway {
+        Gateway::start_in(self.stop(), config, &LOOPBACK)
+    }
+
+    /// Stops it gracefully, and returns its folder.
+    pub fn stop(mut self) -> TempDir {
         self.signal("TERM");
         self.child.wait().unwrap();
-        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
-        Gateway::start_in(folder, config, &LOOPBACK)
+        std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap())
     }
 
     /// Kills it, and starts it again on the same data.
@@ -248,7 +252,8 @@ impl Gateway {
         entries.iter().map(|found| found.entry.as_exchange().unwrap().clone()).collect()
     }
 
-    fn signal(&self, name: &str) {
+    /// Sends a signal.
+    pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }

@@ -1,6 +1,12 @@
 //! `toolwright serve` as its operator sees it: start lines and the format of the log.
 
-use crate::gateway::{Gateway, until};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::gateway::{Gateway, HANG, Reply, Upstream, table, until};
+use crate::run::toolwright;
 
 const CONFIG: &str = r#"
 [upstreams.claude]
@@ -93,4 +99,86 @@ fn an_unknown_format_of_the_log_is_wrong_usage() {
     let ran = crate::run::toolwright(&["serve", "--log", "xml"], b"");
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("[possible values: text, full, json]"), "{}", ran.stderr);
+}
+
+/// Starts a gateway that refuses to start, and returns what it says.
+fn refused(data: &Path) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_toolwright"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let end = Instant::now() + HANG;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > end {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "it starts");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn one_gateway_at_a_time_serves_a_data_folder() {
+    let upstream = Upstream::start([]);
+    let (release, reply) = Reply::after(Reply::json(200, "{}"));
+    upstream.then(reply);
+    let gateway = Gateway::start(&table("up", "openai-chat", &upstream));
+    let data = gateway.data();
+    let said = refused(&data);
+    assert!(said.contains(data.to_str().unwrap()) && said.contains("--data"), "{said}");
+    let path = data.to_str().unwrap();
+    for other in [&["catalog", "list"][..], &["mcp"]] {
+        let ran = toolwright(&[other, &["--data", path]].concat(), b"");
+        assert_eq!(ran.code, 0, "{other:?}: {}", ran.stderr);
+    }
+    // It is locked until the last request has ended.
+    let body = br#"{"model": "up/m", "messages": [{"role": "user", "content": "hello"}]}"#;
+    let asking = gateway.ask("POST", "/v1/chat/completions", &[], body);
+    upstream.until_received(1);
+    gateway.signal("TERM");
+    until("the drain", || TcpStream::connect(gateway.address).err());
+    refused(&data);
+    release.send(()).unwrap();
+    drop(asking.answer());
+    gateway.restart("").get("/readyz", &[]).ok();
+}
+
+#[test]
+fn damaged_files_are_refused_at_the_start() {
+    let gateway = Gateway::start("");
+    gateway.post("/v1/auth/convert_to_internal_token", &[("authorization", "Bearer x")], b"").ok();
+    let (data, folder) = (gateway.data(), gateway.stop());
+    let stored = std::fs::read(data.join("signing.key")).unwrap();
+    let half = [&stored[..16], &[0; 15]].concat();
+    for damaged in [&[][..], &[0; 32], &[0xff; 32], &half] {
+        std::fs::write(data.join("signing.key"), damaged).unwrap();
+        let said = refused(&data);
+        assert!(said.contains("signing.key") && said.contains("remove it"), "{said}");
+    }
+    std::fs::write(data.join("signing.key"), &stored).unwrap();
+    for name in
+        ["store.sqlite", "journal.sqlite", "handles.sqlite", "ledger.sqlite", "catalog.sqlite"]
+    {
+        let (path, kept) = (data.join(name), data.join("kept"));
+        if path.exists() {
+            std::fs::rename(&path, &kept).unwrap();
+        }
+        std::fs::write(&path, "not a database".repeat(1000)).unwrap();
+        let said = refused(&data);
+        assert!(said.contains(name) && said.contains("restore it"), "{said}");
+        std::fs::remove_file(&path).unwrap();
+        if kept.exists() {
+            let mut bytes = std::fs::read(&kept).unwrap();
+            // The pages after the schema.
+            bytes[4096..].fill(0);
+            std::fs::write(&path, bytes).unwrap();
+            let said = refused(&data);
+            assert!(said.contains(name) && said.contains("damaged"), "{said}");
+            std::fs::rename(&kept, &path).unwrap();
+        }
+    }
+    drop(Gateway::start_with(folder, ""));
 }

@@ -10,7 +10,7 @@ use ring::hmac;
 use crate::key_file::{self, KeyFileError};
 
 /// The key file in the data folder.
-const FILE: &str = "signing.key";
+pub const SIGNING_KEY_FILE: &str = "signing.key";
 
 /// A key that links and tokens are signed with.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ impl From<KeyFileError> for SigningKeyError {
 impl SigningKey {
     /// Opens the key of a data folder. Creates the file with mode 0600 if it does not exist.
     pub fn open(data: &Path) -> Result<SigningKey, SigningKeyError> {
-        let key = key_file::open(&data.join(FILE))?;
+        let key = key_file::open(&data.join(SIGNING_KEY_FILE))?;
         Ok(SigningKey(hmac::Key::new(hmac::HMAC_SHA256, key.expose())))
     }
 

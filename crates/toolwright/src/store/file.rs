@@ -16,6 +16,9 @@ use crate::private_file;
 /// How long to wait for another process.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Maximum size of a file that is checked as a whole, in bytes.
+const MAX_CHECKED: u64 = 64 << 20;
+
 /// A file format.
 pub(crate) struct Kind {
     /// Its name in one word
@@ -92,6 +95,26 @@ pub(crate) fn reopen(path: &Path, kind: &Kind) -> Result<Connection, StoreError>
         migrate(&mut connection, kind).map_err(fail)?;
     }
     Ok(connection)
+}
+
+/// Checks that a file is a SQLite database that is not damaged; of a large one, only that it has a schema.
+pub fn check_file(path: &Path) -> Result<(), StoreError> {
+    let damaged = |why: String| StoreError::Damaged { path: path.to_owned(), why };
+    let fail = |error: rusqlite::Error| match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase) => damaged(error.to_string()),
+        _ => StoreError::of(path, &error),
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(fail)?;
+    connection.busy_timeout(PATIENCE).map_err(fail)?;
+    let is_large = std::fs::metadata(path).is_ok_and(|found| found.len() > MAX_CHECKED);
+    let query = if is_large {
+        "SELECT iif(count(*) >= 0, 'ok', '') FROM sqlite_schema"
+    } else {
+        "PRAGMA quick_check(1)"
+    };
+    let found: String = connection.query_row(query, [], |row| row.get(0)).map_err(fail)?;
+    if found == "ok" { Ok(()) } else { Err(damaged(found)) }
 }
 
 /// Creates an empty file that only its owner may read; SQLite creates the files beside it with the

@@ -3,7 +3,7 @@
 use toolwright_gateway::key::KeyHash;
 
 use super::tools::{CHAT, THEIRS, TOOLS, call, of_role, question, whole};
-use crate::gateway::{Answer, Gateway, Reply, Upstream, table, text_at, until};
+use crate::gateway::{Answer, Gateway, Upstream, table, text_at};
 
 const HEADER: &str = "toolwright-conversation";
 const TABLES: (&str, &str) = ("toolwright-tools", "read_csv, drop_missing");
@@ -170,31 +170,4 @@ fn an_invalid_name_is_refused() {
     let answer = gateway.post(CHAT, &[(HEADER, "a")], question(false, "").as_bytes()).ok();
     assert_eq!(answer.header(HEADER), Some("a"), "also without tools");
     assert!(!upstream.last().everything().contains(HEADER), "no upstream gets the header");
-}
-
-#[test]
-fn a_damaged_file_of_handles_is_reported_and_stops_nothing_else() {
-    let upstream = Upstream::start([]);
-    let gateway = Gateway::start(&config(&upstream));
-    let (_, handle) = read_table(&gateway, &upstream, &[(HEADER, "thread-1")]);
-    let gateway = gateway.crash_with(&config(&upstream), |data| {
-        for end in ["", "-wal", "-shm"] {
-            let path = data.join(format!("handles.sqlite{end}"));
-            std::fs::write(path, "not a database".repeat(1000)).unwrap();
-        }
-    });
-    until("the report", || gateway.log().contains("handles.sqlite").then_some(()));
-    // Older handles are gone; new ones stay in memory.
-    let same = [(HEADER, "thread-1")];
-    let outcome = use_table(&gateway, &upstream, &same, &handle);
-    assert!(outcome.contains("there is no data under"), "{outcome}");
-    let (_, handle) = read_table(&gateway, &upstream, &same);
-    let outcome = use_table(&gateway, &upstream, &same, &handle);
-    assert!(outcome.contains("1 row"), "{outcome}");
-    upstream.then(Reply::made(|received| {
-        assert!(received.json().get("tools").is_none());
-        whole("Fine.", &[])
-    }));
-    let answer = gateway.ask_json(CHAT, &question(false, "")).ok().json();
-    assert_eq!(text_at(&answer, "/choices/0/message/content"), "Fine.");
 }
