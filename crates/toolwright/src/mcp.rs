@@ -28,7 +28,7 @@ pub use client::{Client, ClientError, ListKind, ResourceUpdates, ServerInfo};
 pub use header::header_mismatch;
 pub use interaction::{
     ElicitationModes, InputAnswer, InputFuture, InputHandler, InputRequest, Interaction,
-    NotificationHandler,
+    NotificationHandler, complete_form,
 };
 pub use message::{InvalidMessage, Message, Notification, Payload, Request, Response, RpcError};
 pub use output::{map_resource_uris, read_result};

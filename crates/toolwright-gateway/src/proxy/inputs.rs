@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use toolwright::Caller;
 use toolwright::mcp::{
     ElicitationModes, InputAnswer, InputFuture, InputHandler, InputRequest, Interaction, RpcError,
+    complete_form,
 };
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
@@ -82,14 +83,25 @@ impl Inputs {
         own.into_iter().map(|question| question.document.clone()).collect()
     }
 
-    /// Answers a question of a caller, and returns it.
-    pub fn answer(&self, caller: &Caller, id: &str, answer: InputAnswer) -> Option<Object> {
+    /// Answers a question of a caller, and returns it. An answer that does not fit the form is refused, and the question
+    /// waits for another one.
+    pub fn answer(
+        &self,
+        caller: &Caller,
+        id: &str,
+        answer: InputAnswer,
+    ) -> Result<Option<Object>, String> {
         let mut questions = self.lock();
-        questions.get(id).filter(|question| question.caller == *caller)?;
-        let question = questions.remove(id)?;
+        let own = questions.get(id).filter(|question| question.caller == *caller);
+        let Some(question) = own else { return Ok(None) };
+        let form = question.document.get("request").and_then(|own| own.get("requestedSchema"));
+        if let (Some(form), InputAnswer::Accept(content)) = (form, &answer) {
+            complete_form(form, content.clone().into())?;
+        }
+        let question = questions.remove(id);
         // A run that has ended meanwhile needs no answer.
-        question.answer.send(answer).ok()?;
-        Some(question.document)
+        let answered = question.map(|own| own.answer.send(answer).map(|()| own.document));
+        Ok(answered.and_then(Result::ok))
     }
 
     /// Asks a question; the answer arrives by the receiver.

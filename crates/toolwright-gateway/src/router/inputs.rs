@@ -30,12 +30,14 @@ pub(super) async fn answer(
         return Ok(fault::document(&Json::Object(object! {"object": "list", "data": data})));
     }
     let (body, _share) = request.body.read_document().await?;
-    let answer = read_answer(&body).map_err(|hint| {
-        let mut fault = Fault::new(FaultClass::Invalid, hint);
-        fault.param = Some("action".to_owned());
+    let invalid = |param: &str, message: &str| {
+        let mut fault = Fault::new(FaultClass::Invalid, message);
+        fault.param = Some(param.to_owned());
         fault
-    })?;
-    let answered = inputs.answer(&caller, id, answer).ok_or_else(|| {
+    };
+    let answer = read_answer(&body).map_err(|hint| invalid("action", hint))?;
+    let answered = inputs.answer(&caller, id, answer).map_err(|why| invalid("content", &why))?;
+    let answered = answered.ok_or_else(|| {
         let message = "There is no such question, or its tool no longer waits for the answer.";
         Fault::new(FaultClass::NotFound, message)
     })?;

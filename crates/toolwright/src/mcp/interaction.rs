@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use toolwright_core::json::Object;
+use toolwright_core::schema::{Check, Violation};
 use toolwright_core::{Json, object};
 
 use super::message::{Notification, RpcError};
@@ -146,6 +147,31 @@ impl InputAnswer {
     }
 }
 
+/// Fills the defaults of a form into the values that a user gave, and checks them. The error says what does not fit.
+pub fn complete_form(form: &Json, mut content: Json) -> Result<Json, String> {
+    let fields =
+        form.get("properties").and_then(Json::as_object).into_iter().flat_map(Object::iter);
+    if let Json::Object(content) = &mut content {
+        for (name, field) in
+            fields.filter(|(name, _)| !content.contains_key(name)).collect::<Vec<_>>()
+        {
+            content.insert_some(name.to_owned(), field.get("default").cloned());
+        }
+    }
+    // A form that is not a schema is not checked.
+    let violations = Check::compile(form).map(|check| check.violations(&content));
+    let violations = violations.unwrap_or_default();
+    if violations.is_empty() {
+        return Ok(content);
+    }
+    let problem = |own: &Violation| match own.path.as_str() {
+        "" => own.message.clone(),
+        path => format!("{path} {}", own.message),
+    };
+    let problems: Vec<String> = violations.iter().map(problem).collect();
+    Err(format!("The answer does not fit the form: {}", problems.join("; ")))
+}
+
 /// What the kind of an error begins with, if the caller lacks the capability that follows.
 pub(super) const MISSING_CAPABILITY_KIND: &str = "MissingClientCapability/";
 
@@ -253,7 +279,7 @@ impl Interaction {
     }
 
     /// Asks for input, for at most ten minutes. A question without a user to answer it is cancelled. Fields that the
-    /// answer lacks get the defaults of the form.
+    /// answer lacks get the defaults of the form, and an answer that does not fit the form is an error.
     pub async fn ask(&self, mut request: InputRequest) -> Result<Object, RpcError> {
         request.params = redaction::request(&self.secrets, &request.method, request.params);
         let can_ask = |input: &Arc<dyn InputHandler>| {
@@ -274,9 +300,7 @@ impl Interaction {
                 }
             };
         };
-        let schema = request.params.get("requestedSchema");
-        let fields = schema.and_then(|schema| schema.get("properties")).and_then(Json::as_object);
-        let fields = fields.cloned();
+        let form = request.params.get("requestedSchema").cloned();
         let is_elicitation = request.method == ELICIT;
         let pause = self.pauses.start();
         let mut result = match timeout(ANSWER_DEADLINE, input.answer(request)).await {
@@ -285,14 +309,11 @@ impl Interaction {
             Err(_) => return Err(RpcError::internal("the caller did not answer")),
         };
         drop(pause);
-        if let (Some(fields), Some(Json::Object(content))) = (fields, result.get_mut("content")) {
-            for (name, field) in fields.iter() {
-                if let Some(default) = field.get("default")
-                    && !content.contains_key(name)
-                {
-                    content.insert(name.to_owned(), default.clone());
-                }
-            }
+        let is_accepted = result.get("action").and_then(Json::as_str) == Some("accept");
+        if let Some(form) = form.filter(|_| is_elicitation && is_accepted) {
+            let content = result.remove("content").unwrap_or_else(|| Object::new().into());
+            let content = complete_form(&form, content).map_err(RpcError::invalid_params)?;
+            result.insert("content", content);
         }
         Ok(result)
     }

@@ -60,6 +60,18 @@ fn the_deadline_of_a_tool_does_not_run_while_its_user_thinks() {
 }
 
 #[test]
+fn an_answer_that_does_not_fit_the_form_reaches_no_server() {
+    let gateway = Gateway::start(&server("s", &kind("ask"), ""));
+    let asked = call_with(&gateway, "s_form", Object::new(), Object::new());
+    let state = text_at(&asked, "/result/requestState");
+    let wrong = object! {"action": "accept", "content": object! {"name": 4711_u64}};
+    let more = object! {"inputResponses": object! {"input": wrong}, "requestState": state};
+    let done = call_with(&gateway, "s_form", Object::new(), more).compact();
+    assert!(done.contains("does not fit the form") && done.contains("/name"), "{done}");
+    assert!(!done.contains("4711"), "{done}");
+}
+
+#[test]
 fn a_chat_client_answers_questions_over_http() {
     let asked = || call(0, "call_1", "s_form", "{}");
     let replies = [whole("", &[asked()]), whole("hello Ada", &[])];
@@ -76,6 +88,10 @@ fn a_chat_client_answers_questions_over_http() {
     assert_eq!(text_at(&listed, "/server"), "s");
     let path = format!("/v1/inputs/{}", text_at(&listed, "/id"));
     assert_eq!(gateway.post(&path, &[], b"{}").status, 400);
+    let refused = gateway.post(&path, &[], br#"{"action": "accept", "content": {"name": 5}}"#);
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    let message = text_at(&refused.json(), "/error/message");
+    assert!(message.contains("/name"), "{message}");
     let answer = br#"{"action": "accept", "content": {"name": "Ada"}}"#;
     gateway.post(&path, &[], answer).ok();
     assert_eq!(gateway.post(&path, &[], answer).status, 404);
