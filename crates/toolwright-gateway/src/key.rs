@@ -96,15 +96,26 @@ impl Keys {
     }
 
     /// Creates the clients of another configuration. A client with the same name keeps its used
-    /// rates.
+    /// rates. Streams of a client whose key is gone end.
     #[must_use]
     pub fn renew(&self, keys: &[Key], now: Instant) -> Keys {
         let before: HashMap<&str, &Client> =
             self.clients.values().map(|client| (client.name(), &**client)).collect();
-        Keys::of(keys, |key| match before.get(key.name.as_str()) {
-            Some(before) => before.renew(key, now),
+        let mut keys = Keys::of(keys, |key| match before.get(key.name.as_str()) {
+            Some(before) => before.renew(key, now, self.clients.contains_key(&key.hash)),
             None => Client::new(key),
-        })
+        });
+        if self.is_open() && keys.is_open() {
+            keys.everybody = Arc::clone(&self.everybody);
+        } else if self.is_open() {
+            self.everybody.remove();
+        }
+        for (hash, client) in &self.clients {
+            if keys.clients.get(hash).is_none_or(|new| new.caller() != client.caller()) {
+                client.remove();
+            }
+        }
+        keys
     }
 
     fn of(keys: &[Key], client: impl Fn(&Key) -> Client) -> Keys {
@@ -114,9 +125,14 @@ impl Keys {
 
     /// Returns the client that a caller is, if its key still exists.
     pub fn of_caller(&self, caller: &Caller) -> Option<Arc<Client>> {
+        self.named(&caller.id).filter(|client| client.caller() == *caller)
+    }
+
+    /// Returns the client of a name.
+    pub fn named(&self, name: &str) -> Option<Arc<Client>> {
         let everybody = self.is_open().then_some(&self.everybody);
         let mut clients = self.clients.values().chain(everybody);
-        clients.find(|client| client.caller() == *caller).cloned()
+        clients.find(|client| client.name() == name).cloned()
     }
 
     /// Whether no key is required.

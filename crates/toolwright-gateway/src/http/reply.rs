@@ -4,8 +4,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use futures_util::StreamExt;
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, BodyStream, StreamBody};
 
 use super::budget::Share;
 
@@ -51,6 +52,17 @@ impl ReplyBody {
     /// Creates an empty body.
     pub fn empty() -> ReplyBody {
         ReplyBody(Kind::Full(Bytes::new()))
+    }
+
+    /// Ends a streaming body early, when a future is ready.
+    #[must_use]
+    pub fn until(self, end: impl Future<Output = ()> + Send + 'static) -> ReplyBody {
+        match self.0 {
+            Kind::Stream(body) => {
+                ReplyBody::stream(StreamBody::new(BodyStream::new(body).take_until(end)))
+            }
+            full @ Kind::Full(_) => ReplyBody(full),
+        }
     }
 
     /// Creates a streaming body. Each frame is sent as soon as it is available, with backpressure;

@@ -4,6 +4,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use toolwright::Caller;
 use toolwright::plan::{CallRate, PlanRate};
 use toolwright_core::{Fault, FaultClass};
@@ -21,6 +22,8 @@ pub struct Client {
     tools: Allow,
     approve: Allow,
     meter: Arc<Meter>,
+    /// Cancelled when its key is removed
+    removed: CancellationToken,
 }
 
 /// Number of calls that the plans of a client may make in a minute, unless its key says otherwise.
@@ -43,6 +46,7 @@ impl Client {
                 calls_per_minute: NonZeroU64::new(DEFAULT_CALLS),
                 ..Rates::default()
             })),
+            removed: CancellationToken::new(),
         }
     }
 
@@ -55,14 +59,27 @@ impl Client {
             tools: key.tools.clone(),
             approve: key.approve.clone(),
             meter: Arc::new(Meter::new(key.rates)),
+            removed: CancellationToken::new(),
         }
     }
 
     /// Creates the client of another configuration, with its used rates. Requests in flight still
-    /// count against it.
-    pub(super) fn renew(&self, key: &Key, now: Instant) -> Client {
+    /// count against it, and their streams go on if it has the same key.
+    pub(super) fn renew(&self, key: &Key, now: Instant, has_same_key: bool) -> Client {
         self.meter.set(key.rates, now);
-        Client { meter: Arc::clone(&self.meter), ..Client::new(key) }
+        let new = Client::new(key);
+        let removed = if has_same_key { self.removed.clone() } else { new.removed.clone() };
+        Client { meter: Arc::clone(&self.meter), removed, ..new }
+    }
+
+    /// Ends what depends on its key.
+    pub(super) fn remove(&self) {
+        self.removed.cancel();
+    }
+
+    /// Waits until its key is removed.
+    pub fn removed(&self) -> WaitForCancellationFutureOwned {
+        self.removed.clone().cancelled_owned()
     }
 
     /// Returns its name.

@@ -2,7 +2,7 @@
 //!
 //! A value belongs to the tenant of the key and to a conversation, such as the run of a plan.
 
-use http::{StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use toolwright::Session;
 use toolwright::handle::{Handle, HandleError, HandleStore, HandleStoreError, Owner, StoredValue};
 use toolwright::output::Blob;
@@ -50,7 +50,7 @@ pub(super) async fn answer(
             let mut share = request.budget.share();
             let size = store.size(&owner, handle.id).await;
             share.resize(size.saturating_mul(READ_COPIES)).await?;
-            let reply = match store.find(&owner, handle.id).await.map_err(unreadable)? {
+            let mut reply = match store.find(&owner, handle.id).await.map_err(unreadable)? {
                 StoredValue::Json(value) => fault::document(&value),
                 StoredValue::Bytes(blob) => {
                     let mut reply = Reply::new(ReplyBody::full(blob.bytes.to_vec()));
@@ -60,6 +60,10 @@ pub(super) async fn answer(
                     reply
                 }
             };
+            // Values come from clients: a browser must not show them as pages of the gateway.
+            let headers = reply.headers_mut();
+            headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
+            headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
             share.shrink(size);
             Ok(reply.map(|body| body.held(share)))
         }

@@ -93,13 +93,15 @@ pub(super) async fn answer(
     };
     live.keys.strip(&mut request.headers);
     let server = server.map(str::to_owned);
+    let removed = client.removed();
     let caller = Caller { gateway, health, live, client, server, is_local };
     let answered = match request.method {
         Method::POST => caller.post(state, request).await,
         Method::DELETE => caller.delete(state, &request),
         _ => caller.get(state, &request),
     };
-    answered.unwrap_or_else(|fault| refuse_fault(&fault))
+    let reply = answered.unwrap_or_else(|fault| refuse_fault(&fault));
+    reply.map(|body| body.until(removed))
 }
 
 /// Refuses pages of other sites: they must not use the credentials of a browser, either.

@@ -120,13 +120,14 @@ pub(super) async fn answer<'p>(
             admit(&client, 1)?;
             let base = base_url(&live, &request)?;
             let files = gateway.prefabs.files().await?;
-            ClientFiles { files, tenant: client.tenant(), base }.answer(action, request).await
+            let (tenant, client) = (client.tenant(), client.name());
+            ClientFiles { files, tenant, client, base }.answer(action, request).await
         }
         PrefabEndpoint::PutContent => {
-            files::put(gateway.prefabs.files().await?, &key(), request).await
+            files::put(gateway.prefabs.files().await?, &live.keys, &key(), request).await
         }
         PrefabEndpoint::GetContent => {
-            files::get(gateway.prefabs.files().await?, &key(), request).await
+            files::get(gateway.prefabs.files().await?, &live.keys, &key(), request).await
         }
     }
 }

@@ -8,7 +8,7 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use crate::exchange::tools::TOOLS;
-use crate::gateway::{Gateway, items_at, text_at, until};
+use crate::gateway::{Answer, Gateway, items_at, text_at, until};
 use crate::run::toolwright_in;
 
 fn json(text: &str) -> Json {
@@ -439,11 +439,17 @@ fn values_behind_handles_belong_to_a_tenant_and_a_conversation() {
     let stored = gateway.ask("PUT", &own, &[], large.as_bytes()).answer();
     assert_eq!(stored.status, 204, "{}", stored.text());
     assert_eq!(gateway.get(&own, &[]).ok().text(), large);
+    let is_download = |answer: &Answer| {
+        answer.header("content-disposition").is_some_and(|own| own.starts_with("attachment"))
+            && answer.header("x-content-type-options") == Some("nosniff")
+    };
+    assert!(is_download(&gateway.get(&own, &[])));
     assert_eq!(gateway.get(&format!("{path}?conversation=plan_2"), &[]).status, 404);
     assert_eq!(gateway.get(path, &[]).status, 400);
     let bytes = [("content-type", "image/png")];
     assert_eq!(gateway.ask("PUT", &own, &bytes, b"\x89PNG").answer().status, 204);
-    assert_eq!(gateway.get(&own, &[]).ok().header("content-type"), Some("image/png"));
+    let image = gateway.get(&own, &[]).ok();
+    assert!(image.header("content-type") == Some("image/png") && is_download(&image));
     assert_eq!(gateway.ask("PUT", &own, &[], b"{").answer().status, 400);
     assert_eq!(gateway.get("/v1/handles/tw:1?conversation=a", &[]).status, 400);
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod files;
 mod functions;
 mod isolation;
+mod removed_key;
 mod run;
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};

@@ -184,7 +184,8 @@ impl CatalogTools {
         let name = format!("upload{}", extension.unwrap_or_default());
         let reserved = files.reserve(&scope.session.caller.tenant, &name, None, now).await;
         let url = reserved.map_err(runtime::file_error)?;
-        let link = files.link(LinkPurpose::Upload, &url, LINK_LIFETIME, now);
+        let caller = &scope.session.caller.id;
+        let link = files.link(LinkPurpose::Upload, &url, caller, LINK_LIFETIME, now);
         Ok(Some((url.to_string(), format!("{address}{link}"))))
     }
 

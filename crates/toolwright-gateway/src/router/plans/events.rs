@@ -27,7 +27,8 @@ impl Asker {
         let state = EventStream { waiting: VecDeque::from([first]), events: watch };
         let events = stream::unfold(state, EventStream::next)
             .map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text))));
-        let mut reply = Reply::new(ReplyBody::stream(StreamBody::new(events)));
+        let body = ReplyBody::stream(StreamBody::new(events)).until(self.client.removed());
+        let mut reply = Reply::new(body);
         let headers = reply.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -1,6 +1,7 @@
 //! `/internal/files`: files of the client's tenant, and the links that need no token.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
@@ -10,13 +11,14 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::fs::File;
 use tokio::io::{AsyncRead, ReadBuf};
 use toolwright::catalog::files::{
-    FileFilter, FileLimits, FilePage, Files, Lifetime, LinkPurpose, MAX_PAGE, MAX_SESSION_BYTES,
-    StoredFile, Upload,
+    FileFilter, FileLimits, FilePage, FileUrl, Files, Lifetime, LinkError, LinkPurpose, MAX_PAGE,
+    MAX_SESSION_BYTES, StoredFile, Upload,
 };
 use toolwright_core::{Json, object, percent};
 
 use super::refusal::Refusal;
 use crate::http::{Form, FormItem, HttpRequest, PartHead, Reply, ReplyBody};
+use crate::key::{Client, Keys};
 use crate::prefabs::FILE_CONTENT;
 use crate::proxy::fault;
 use crate::router::query::Query;
@@ -60,6 +62,8 @@ pub enum Action {
 pub(super) struct ClientFiles<'a> {
     pub(super) files: &'a Files,
     pub(super) tenant: &'a str,
+    /// The name of the client
+    pub(super) client: &'a str,
     /// The address that links begin with
     pub(super) base: String,
 }
@@ -99,7 +103,7 @@ impl ClientFiles<'_> {
         let content_type = super::text(&document, "content_type")?.map(media_type).transpose()?;
         let now = SystemTime::now();
         let url = self.files.reserve(self.tenant, filename, content_type, now).await?;
-        let link = self.files.link(LinkPurpose::Upload, &url, LINK, now);
+        let link = self.files.link(LinkPurpose::Upload, &url, self.client, LINK, now);
         Ok(Json::Object(object! {
             "upload_url": format!("{}{FILE_CONTENT}{link}", self.base),
             "s3_url": url.to_string(),
@@ -170,7 +174,7 @@ impl ClientFiles<'_> {
         let lifetime = lifetime.map_or(LINK, Duration::from_secs);
         let now = SystemTime::now();
         let file = self.files.find(self.tenant, url, now).await?;
-        let link = self.files.link(LinkPurpose::Download, &file.url, lifetime, now);
+        let link = self.files.link(LinkPurpose::Download, &file.url, self.client, lifetime, now);
         Ok(Json::Object(object! {"presigned_url": format!("{}{FILE_CONTENT}{link}", self.base)}))
     }
 
@@ -240,11 +244,22 @@ fn missing(name: &str) -> Refusal {
 }
 
 /// Stores the bytes that a client sends to a link.
-pub(super) async fn put(files: &Files, key: &str, request: HttpRequest) -> Result<Reply, Refusal> {
-    let url = check(files, LinkPurpose::Upload, key, &request)?;
+pub(super) async fn put(
+    files: &Files,
+    keys: &Keys,
+    key: &str,
+    request: HttpRequest,
+) -> Result<Reply, Refusal> {
+    let (url, client) = check(files, keys, LinkPurpose::Upload, key, &request)?;
     let mut chunks = request.body.chunks(files.limits().file_bytes)?;
     let mut upload = files.upload_reserved(url, SystemTime::now()).await?;
-    while let Some(chunk) = chunks.next().await? {
+    loop {
+        let chunk = tokio::select! {
+            biased;
+            () = client.removed() => return Err(Refusal::forbidden(KEY_REMOVED)),
+            chunk = chunks.next() => chunk?,
+        };
+        let Some(chunk) = chunk else { break };
         upload.write(&chunk).await?;
     }
     upload.finish(Lifetime::Permanent, SystemTime::now()).await?;
@@ -252,8 +267,13 @@ pub(super) async fn put(files: &Files, key: &str, request: HttpRequest) -> Resul
 }
 
 /// Returns the bytes of the file of a link.
-pub(super) async fn get(files: &Files, key: &str, request: HttpRequest) -> Result<Reply, Refusal> {
-    let url = check(files, LinkPurpose::Download, key, &request)?;
+pub(super) async fn get(
+    files: &Files,
+    keys: &Keys,
+    key: &str,
+    request: HttpRequest,
+) -> Result<Reply, Refusal> {
+    let (url, _) = check(files, keys, LinkPurpose::Download, key, &request)?;
     let found = files.find_any(&url, SystemTime::now()).await?;
     // The file may expire between the two.
     let file = File::open(&found.path).await.map_err(|_| Refusal::not_found("File not found"))?;
@@ -279,14 +299,22 @@ pub(super) async fn get(files: &Files, key: &str, request: HttpRequest) -> Resul
 
 fn check(
     files: &Files,
+    keys: &Keys,
     purpose: LinkPurpose,
     key: &str,
     request: &HttpRequest,
-) -> Result<toolwright::catalog::files::FileUrl, Refusal> {
+) -> Result<(FileUrl, Arc<Client>), Refusal> {
     let query = request.uri.query().unwrap_or_default();
     let checked = files.check_link(purpose, key, query, SystemTime::now());
-    checked.map_err(|error| Refusal::forbidden(format!("{error}. Ask for a new link.")))
+    let refused = |error: LinkError| Refusal::forbidden(format!("{error}. Ask for a new link."));
+    let (url, caller) = checked.map_err(refused)?;
+    let client = keys.named(&caller).filter(|client| url.belongs_to(client.tenant()));
+    let client = client.ok_or_else(|| Refusal::forbidden(KEY_REMOVED))?;
+    Ok((url, client))
 }
+
+/// The message for a link of a client that no longer exists.
+const KEY_REMOVED: &str = "the key that the link was created with was removed. Ask for a new link.";
 
 /// Size of a frame of a file in bytes.
 const FRAME: usize = 64 << 10;

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use toolwright_core::percent;
+
 use super::{FileUrl, Files, seconds};
 
 /// Maximum lifetime of a link.
@@ -38,40 +40,44 @@ impl LinkPurpose {
 }
 
 impl Files {
-    /// Creates a link to a file: its key with a query, to append to the address of the files. Its
-    /// lifetime is at most a week.
+    /// Creates a link to a file for a caller, by its id: the key of the file with a query, to append to the address of the
+    /// files. Its lifetime is at most a week.
     pub fn link(
         &self,
         purpose: LinkPurpose,
         url: &FileUrl,
+        caller: &str,
         lifetime: Duration,
         now: SystemTime,
     ) -> String {
         let key = url.key();
         let expires = (seconds(now) + lifetime.min(MAX_LIFETIME).as_secs()).to_string();
-        let signature = self.signing_key().sign(purpose.name(), &[&key, &expires]);
-        format!("{key}?expires={expires}&signature={signature}")
+        let signature = self.signing_key().sign(purpose.name(), &[&key, &expires, caller]);
+        let caller = percent::encode(caller);
+        format!("{key}?expires={expires}&caller={caller}&signature={signature}")
     }
 
-    /// Checks the key and the query of a link, and returns the file that it allows to use.
+    /// Checks the key and the query of a link, and returns the file that it allows to use, with the id of the caller that
+    /// it was created for.
     pub fn check_link(
         &self,
         purpose: LinkPurpose,
         key: &str,
         query: &str,
         now: SystemTime,
-    ) -> Result<FileUrl, LinkError> {
+    ) -> Result<(FileUrl, String), LinkError> {
         let field = |name: &str| {
             let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
             pairs.find(|(own, _)| *own == name).map(|(_, value)| value)
         };
         let (expires, signature) =
             field("expires").zip(field("signature")).ok_or(LinkError::Invalid)?;
+        let caller = field("caller").map(percent::decode).unwrap_or_default();
         let url = FileUrl::from_key(key).map_err(|_| LinkError::Invalid)?;
-        if !self.signing_key().verify(purpose.name(), &[&url.key(), expires], signature) {
+        if !self.signing_key().verify(purpose.name(), &[&url.key(), expires, &caller], signature) {
             return Err(LinkError::Invalid);
         }
         let expires: u64 = expires.parse().map_err(|_| LinkError::Invalid)?;
-        if seconds(now) < expires { Ok(url) } else { Err(LinkError::Expired) }
+        if seconds(now) < expires { Ok((url, caller)) } else { Err(LinkError::Expired) }
     }
 }

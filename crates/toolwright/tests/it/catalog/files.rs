@@ -213,10 +213,10 @@ async fn a_link_allows_one_thing_with_one_file_until_it_expires() {
     let data = tempfile::tempdir().unwrap();
     let files = open(data.path());
     let url = files.reserve("a", "报告.pdf", None, NOW).await.unwrap();
-    let link = files.link(LinkPurpose::Upload, &url, HOUR, NOW);
+    let link = files.link(LinkPurpose::Upload, &url, "a b&c", HOUR, NOW);
     let (key, query) = link.split_once('?').unwrap();
     let check = |purpose, key: &str, query: &str, now| files.check_link(purpose, key, query, now);
-    assert_eq!(check(LinkPurpose::Upload, key, query, NOW), Ok(url.clone()));
+    assert_eq!(check(LinkPurpose::Upload, key, query, NOW), Ok((url.clone(), "a b&c".to_owned())));
     let late = check(LinkPurpose::Upload, key, query, NOW + HOUR);
     assert_eq!(late, Err(LinkError::Expired));
     let other = files.reserve("a", "b.pdf", None, NOW).await.unwrap();
@@ -225,6 +225,7 @@ async fn a_link_allows_one_thing_with_one_file_until_it_expires() {
         (LinkPurpose::Upload, &*other.key(), query),
         (LinkPurpose::Upload, &key.replace("pdf", "exe"), query),
         (LinkPurpose::Upload, key, &query.replace("expires=3600", "expires=9999")),
+        (LinkPurpose::Upload, key, &query.replace("caller=a", "caller=b")),
         (LinkPurpose::Upload, key, "expires=3600"),
         (LinkPurpose::Upload, key, ""),
         (LinkPurpose::Upload, "../signing.key", query),
