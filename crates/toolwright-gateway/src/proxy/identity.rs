@@ -101,6 +101,14 @@ pub fn hash(texts: &[&str]) -> String {
     }
     hasher.finalize().to_hex().to_string()
 }
+
+/// Returns the name of the run of a request with an idempotency key, within a scope such as a client.
+pub fn of_key(headers: &HeaderMap, scope: &[&str]) -> Option<String> {
+    let key = headers.get("idempotency-key").filter(|key| !key.is_empty())?;
+    let key = String::from_utf8_lossy(key.as_bytes());
+    Some(hash(&[scope, &[&key]].concat())[..32].to_owned())
+}
+
 /// The fault of another request with a key that was used.
 pub fn reused() -> Fault {
     let message = "This `Idempotency-Key` was used for another request. Send the same request \

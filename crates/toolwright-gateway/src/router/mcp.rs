@@ -28,6 +28,7 @@ use crate::key::{AuthenticatedClient, Client};
 use crate::mcp::CallerTokens;
 use crate::mcp::fixtures::FixtureFeatures;
 use crate::proxy::conversation::ConversationId;
+use crate::proxy::identity;
 use crate::telemetry::RequestId;
 use headers::{SESSION, VERSION};
 pub use session::Sessions;
@@ -311,7 +312,9 @@ impl Caller<'_> {
             .with(self.client.call_rate())
             .with(share.plan_memory())
             .with(share);
-        let session = Session::new(RequestId::random().to_string())
+        // A client that repeats a call with the same `idempotency-key` repeats no effect.
+        let run = identity::of_key(headers, &["mcp", self.client.name()]);
+        let session = Session::new(run.unwrap_or_else(|| RequestId::random().to_string()))
             .with_caller(self.client.caller())
             .with_context(context);
         let session = self.with_conversation(session, headers)?;

@@ -242,15 +242,9 @@ impl Job {
     /// Returns the identity of a request. A client that repeats a request with the same `idempotency-key`
     /// repeats no effect, because the journal knows the calls.
     pub(super) fn new(client: &Client, headers: &HeaderMap) -> Job {
-        let key = headers.get("idempotency-key").filter(|key| !key.is_empty());
-        let id = match key {
-            Some(key) => {
-                let key = String::from_utf8_lossy(key.as_bytes());
-                identity::hash(&[client.name(), &key])[..32].to_owned()
-            }
-            None => RequestId::random().to_string(),
-        };
-        Job { id, is_keyed: key.is_some() }
+        let id = identity::of_key(headers, &[client.name()]);
+        let is_keyed = id.is_some();
+        Job { id: id.unwrap_or_else(|| RequestId::random().to_string()), is_keyed }
     }
 }
 

@@ -71,6 +71,46 @@ fn a_kill_between_an_effect_and_its_record_is_detected_after_the_restart() {
     }
 }
 
+/// Commits over MCP.
+fn mcp_commit(gateway: &Gateway, key: (&str, &str)) -> Asking {
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"git_commit",
+        "arguments":{"message":"in words"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let headers = [
+        key,
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "git_commit"),
+    ];
+    gateway.ask("POST", "/mcp", &headers, body.as_bytes())
+}
+
+#[test]
+fn a_kill_during_an_effect_over_mcp_is_detected_as_well() {
+    let upstream = Upstream::start([]);
+    let gateway = Gateway::start_with(repository("stop-after"), &config(&upstream));
+    let asking = mcp_commit(&gateway, KEY);
+    until("the effect", || (effects(&gateway) == 1).then_some(()));
+    let gateway = gateway.crash(&config(&upstream));
+    drop(asking);
+    until("the log", || {
+        let log = gateway.log();
+        (log.contains("git_commit") && log.contains("its effect is unknown")).then_some(())
+    });
+    std::fs::remove_file(gateway.file("stop-after")).unwrap();
+    for _ in 0..2 {
+        let repeated = mcp_commit(&gateway, KEY).answer().ok().text();
+        assert!(repeated.contains("it is unknown whether"), "{repeated}");
+        assert_eq!(effects(&gateway), 1);
+    }
+    // Another call, whose outcome is recorded.
+    for _ in 0..2 {
+        let done = mcp_commit(&gateway, (KEY.0, "another")).answer().ok().text();
+        assert!(done.contains("1234567"), "{done}");
+        assert_eq!(effects(&gateway), 2);
+    }
+}
+
 #[test]
 fn a_kill_after_the_record_resumes_with_the_recorded_outcome() {
     let (word, held) = Reply::after(Reply::json(500, "{}"));
