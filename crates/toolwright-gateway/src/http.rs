@@ -24,6 +24,7 @@ mod settings;
 mod signal;
 mod sniff;
 mod tls;
+mod unread;
 mod watchdog;
 mod wire;
 mod write_stall;

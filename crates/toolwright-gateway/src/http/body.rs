@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, header};
+use http::header;
+use http::request::Parts;
 use http_body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -18,6 +19,7 @@ use toolwright_core::{Fault, FaultClass};
 
 use super::budget::Share;
 use super::connection::ConnectionContext;
+use super::unread::UnreadBody;
 
 /// Maximum number of bytes that are allocated for an announced body before it arrives.
 const MAX_PREALLOCATED: usize = 1 << 20;
@@ -28,7 +30,7 @@ const MIN_BYTES_PER_SECOND: u64 = 1 << 10;
 
 /// The body of a request, not read yet.
 pub struct RequestBody {
-    body: Incoming,
+    body: UnreadBody,
     context: Arc<ConnectionContext>,
     encoded: bool,
 }
@@ -36,12 +38,13 @@ pub struct RequestBody {
 impl RequestBody {
     pub(super) fn new(
         body: Incoming,
-        headers: &HeaderMap,
+        head: &Parts,
         context: Arc<ConnectionContext>,
     ) -> RequestBody {
         let plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-        let encoded = !headers.get_all(header::CONTENT_ENCODING).iter().all(plain);
+        let encoded = !head.headers.get_all(header::CONTENT_ENCODING).iter().all(plain);
         context.watchdog.set_unread(!body.is_end_stream());
+        let body = UnreadBody::new(body, head.version);
         RequestBody { body, context, encoded }
     }
 
@@ -99,7 +102,7 @@ impl fmt::Debug for RequestBody {
 
 /// The chunks of a body, as they arrive.
 pub struct BodyChunks {
-    body: Incoming,
+    body: UnreadBody,
     context: Arc<ConnectionContext>,
     max: u64,
     announced: Option<u64>,

@@ -200,7 +200,7 @@ async fn answer<S: Service>(
     let busy = context.watchdog.begin();
     let (mut head, body) = request.into_parts();
     let http1 = head.version < Version::HTTP_2;
-    let body = RequestBody::new(body, &head.headers, Arc::clone(&context));
+    let body = RequestBody::new(body, &head, Arc::clone(&context));
     let most = context.settings.limits.headers;
     let mut reply = if head.headers.len() > most {
         service.fail(&head.uri, too_many(most))

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod drain;
+mod early;
 mod hostile;
 pub mod probe;
 mod signals;
