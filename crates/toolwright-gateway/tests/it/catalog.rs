@@ -409,7 +409,8 @@ fn an_openapi_document_in_yaml_is_imported_within_limits() {
     let mut laughs = "openapi: 3.0.3\na0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha]\n".to_owned();
     for level in 1..10 {
         let before = vec![format!("*a{}", level - 1); 9].join(", ");
-        laughs += &format!("a{level}: &a{level} [{before}]\n");
+        laughs +=
+            &["a", &level.to_string(), ": &a", &level.to_string(), " [", &before, "]\n"].concat();
     }
     // A long text many times.
     let long =

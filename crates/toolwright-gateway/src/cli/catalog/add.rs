@@ -106,7 +106,9 @@ impl Add {
                 text.push_str(&lines(own, functions));
             }
             if let Some(config) = source.config {
-                text += &format!("added the secrets of its headers to {}\n", config.path.display());
+                let path = config.path.display();
+                // Writing to a string cannot fail.
+                let _written = writeln!(text, "added the secrets of its headers to {path}");
             }
             text
         };
@@ -209,12 +211,13 @@ fn config_with_secrets(
     }
     let heading = format!("[prefabs.{}.secrets]", config::quoted(id));
     let changed = file.with_table(&format!("{heading}\n{table}"));
-    changed.map(Some).map_err(|error| match known.filter(|known| !known.is_empty()) {
-        None => Failure::from(error),
-        Some(_) => {
-            let what = format!("{} has the table {heading}", file.path.display());
-            Failure::failed(what).with_hint(format!("add to it: {}", table.trim_end()))
+    let has_table = known.is_some_and(|known| !known.is_empty());
+    changed.map(Some).map_err(|error| {
+        if !has_table {
+            return Failure::from(error);
         }
+        let what = format!("{} has the table {heading}", file.path.display());
+        Failure::failed(what).with_hint(format!("add to it: {}", table.trim_end()))
     })
 }
 

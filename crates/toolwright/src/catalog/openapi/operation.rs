@@ -280,7 +280,7 @@ mod tests {
         );
         let root = Json::parse(&text).unwrap();
         let document = Document::open(&root).unwrap();
-        let mut schemes = Schemes::new(&document);
+        let mut schemes = Schemes::new(&document, &[]);
         for operation in document.operations() {
             import(&document, &operation.unwrap(), true, &mut schemes).unwrap();
         }
