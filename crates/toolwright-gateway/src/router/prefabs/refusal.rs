@@ -2,6 +2,7 @@
 
 use http::{HeaderValue, StatusCode, header};
 use toolwright::catalog::files::FileError;
+use toolwright::catalog::runtime::FunctionError;
 use toolwright_core::schema::Violation;
 use toolwright_core::{Fault, FaultClass, Json, object};
 
@@ -191,6 +192,17 @@ impl From<FileError> for Refusal {
                 Refusal::quota(&message, kind, limit, used)
             }
             other => Refusal::unavailable(&other.to_string()),
+        }
+    }
+}
+
+impl From<FunctionError> for Refusal {
+    fn from(error: FunctionError) -> Refusal {
+        match error {
+            FunctionError::MissingSecret { prefab, secret, instructions } => {
+                Refusal::missing_secret(&prefab, &secret, &instructions)
+            }
+            other => Refusal::not_runnable(&other.to_string()),
         }
     }
 }

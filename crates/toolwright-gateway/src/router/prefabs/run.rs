@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 use toolwright::call::journal::{Begun, Intent, JournalError, SharedJournal};
 use toolwright::call::{CallResult, CallStatus, canonical};
-use toolwright::catalog::runtime::{EventSender, FunctionError, Runner, split_files};
+use toolwright::catalog::runtime::{EventSender, Runner, split_files};
 use toolwright::catalog::{Access, Catalog, Function};
 use toolwright::error::CallErrorKind;
 use toolwright::toolbox::CompiledTool;
@@ -490,15 +490,4 @@ impl StreamedCall {
 fn event(kind: &str, data: impl Into<Json>) -> String {
     let event = Json::Object(object! {"type": kind, "data": data.into()});
     format!("data: {}\n\n", event.compact())
-}
-
-impl From<FunctionError> for Refusal {
-    fn from(error: FunctionError) -> Refusal {
-        match error {
-            FunctionError::MissingSecret { prefab, secret, instructions } => {
-                Refusal::missing_secret(&prefab, &secret, &instructions)
-            }
-            other => Refusal::not_runnable(&other.to_string()),
-        }
-    }
 }

@@ -175,10 +175,9 @@ fn names_of(parameters: &Json) -> Vec<String> {
 
 #[test]
 fn a_damaged_catalog_is_an_error_without_paths() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("data")).unwrap();
-    std::fs::write(folder.path().join("data/catalog.sqlite"), "no database at all").unwrap();
-    let gateway = Gateway::start_with(folder, "");
+    let gateway = Gateway::start("");
+    // The catalog is opened by the first request that needs it.
+    std::fs::write(gateway.data().join("catalog.sqlite"), "no database at all").unwrap();
     let answer = get(&gateway, "some-prefab/functions");
     assert_eq!(answer.status, 503);
     assert!(!answer.text().contains("catalog.sqlite"), "{}", answer.text());
