@@ -16,7 +16,7 @@ use crate::cli::config::ConfigOptions;
 use crate::cli::config_text::ConfigText;
 use crate::cli::exit::{self, Failure};
 use crate::cli::input;
-use crate::config::{self, FILE, MAX_MCP_NAME};
+use crate::config::{self, MAX_MCP_NAME};
 use crate::mcp::McpServers;
 use crate::terminal;
 
