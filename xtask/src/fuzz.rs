@@ -73,14 +73,16 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
     // libFuzzer is written in C++.
     ensure("g++", || Program::new("g++").with(&["--version"]))?;
     let host = host()?;
+    let profile = if plan.length == Length::Smoke { "smoke" } else { "release" };
     Program::cargo()
-        .with(&["build", "--manifest-path", "fuzz/Cargo.toml", "--release", "--bins"])
+        .with(&["build", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
+        .with(&["--profile", profile])
         // With `--target`, the flags do not apply to build scripts.
         .with(&["--target", &host])
         .env("RUSTFLAGS", FLAGS)
         .run()?;
     for target in targets {
-        fuzz(&target, plan.length, &host)?;
+        fuzz(&target, plan.length, &format!("fuzz/target/{host}/{profile}"))?;
     }
     Ok(())
 }
@@ -108,7 +110,7 @@ fn host() -> Outcome<String> {
     line.map(str::to_owned).ok_or_else(|| Failure("rustc -vV names no host".into()))
 }
 
-fn fuzz(target: &str, length: Length, host: &str) -> Outcome {
+fn fuzz(target: &str, length: Length, folder: &str) -> Outcome {
     let (corpus, bounds) = match length {
         Length::Smoke => {
             let corpus = format!("fuzz/corpus/smoke/{target}");
@@ -126,7 +128,7 @@ fn fuzz(target: &str, length: Length, host: &str) -> Outcome {
     let artifacts = format!("fuzz/artifacts/{target}/");
     fs::create_dir_all(root().join(&corpus))?;
     fs::create_dir_all(root().join(&artifacts))?;
-    let binary = root().join(format!("fuzz/target/{host}/release/{target}"));
+    let binary = root().join(folder).join(target);
     let mut program = Program::new(binary)
         .with(&bounds)
         .with(&[&format!("-artifact_prefix={artifacts}")])
