@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
 use crate::{
-    args_report, bench, bench_gateway, clients, conformance, examples, features, fuzz, mcp, oauth,
-    recorded, release, schemathesis, temporal, tidy,
+    args_report, bench, bench_gateway, clients, conformance, examples, features, fuzz, journeys,
+    mcp, oauth, recorded, release, schemathesis, temporal, tidy,
 };
 
 struct Step {
@@ -36,9 +36,10 @@ const SLOW: &[Step] = &[
     Step { name: "temporal", budget: 10, run: || temporal::run(Some("4000")) },
     Step { name: "schemathesis", budget: 2, run: || schemathesis::run(&["--seconds", "45"]) },
     Step { name: "clients", budget: 3, run: || clients::run(&["--quick"]) },
+    Step { name: "journeys", budget: 2, run: || journeys::run(&[]) },
     Step { name: "recorded", budget: 2, run: || recorded::run_if_present("../shared/recorded") },
-    Step { name: "fuzz", budget: 4, run: || fuzz::run(&fuzz::Plan::default()) },
-    Step { name: "bench", budget: 7, run: || bench::run(bench::Length::Short) },
+    Step { name: "fuzz", budget: 3, run: || fuzz::run(&fuzz::Plan::default()) },
+    Step { name: "bench", budget: 6, run: || bench::run(bench::Length::Short) },
     Step { name: "bench-gateway", budget: 6, run: || bench_gateway::measure(&["--short"]) },
     Step { name: "bench-mcp", budget: 1, run: || bench_gateway::measure_mcp(&["--short"]) },
     Step { name: "soak", budget: 1, run: || bench_gateway::soak(&["--seconds", "20"]) },

@@ -9,7 +9,7 @@ use crate::run::{Failure, Outcome, Program, root};
 
 /// The gateway under test.
 pub(crate) const BINARY: &str = "target/debug/toolwright";
-const JAVASCRIPT: NodePackages =
+pub(crate) const JAVASCRIPT: NodePackages =
     NodePackages { source: "conformance/js", folder: "target/conformance-js" };
 /// The judges of exported and drawn plans.
 const PLANS: NodePackages =

@@ -10,6 +10,7 @@ mod conformance;
 mod examples;
 mod features;
 mod fuzz;
+mod journeys;
 mod mcp;
 mod oauth;
 mod openapi_report;
@@ -30,8 +31,8 @@ Usage: cargo xtask <task>
 
   ci [--full | STEP…]      format, lints, tests, docs, tidy, examples, external, args-report,
                            conformance; --full adds publish, oauth, mcp, temporal, schemathesis, clients,
-                           recorded, fuzz, bench, bench-gateway, bench-mcp, soak, chaos; with names, only those
-                           steps
+                           journeys, recorded, fuzz, bench, bench-gateway, bench-mcp, soak, chaos; with names,
+                           only those steps
   tidy                     the rules of the source tree
   conformance [--verbose] [--write]
                            what we emit, judged by the vendors' own SDKs, and the gateway, driven
@@ -39,6 +40,8 @@ Usage: cargo xtask <task>
   clients [--quick] [--write] [NAME…]
                            agent clients, run through the gateway; --quick takes those of
                            ci --full, --write puts the table into docs/clients.md
+  journeys [DOCUMENT…]     the shell blocks of the README and docs/, run in order as a reader does, each
+                           document in an empty folder, and compared with the output that they show
   oauth                    the OAuth client, judged by a certified authorization server
   mcp                      judge MCP on both sides with the official conformance suite, and drive six
                            servers behind one gateway with the official clients
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["conformance", rest @ ..] => conformance::Plan::parse(rest).and_then(conformance::run),
         ["clients", rest @ ..] => clients::run(rest),
+        ["journeys", documents @ ..] => journeys::run(documents),
         ["oauth"] => oauth::run(),
         ["mcp"] => mcp::run(),
         ["temporal"] => temporal::run(None),

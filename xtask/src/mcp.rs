@@ -4,7 +4,7 @@ use crate::conformance::{BINARY, sdks};
 use crate::packages::{NodePackages, Venv};
 use crate::run::{Outcome, Program};
 
-const PACKAGES: NodePackages =
+pub(crate) const PACKAGES: NodePackages =
     NodePackages { source: "conformance/mcp", folder: "target/conformance-mcp" };
 
 /// The client that the suite judges.

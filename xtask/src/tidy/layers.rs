@@ -181,6 +181,7 @@ const CRATES: &[Layers] = &[
             "temporal",
             "schemathesis",
             "clients",
+            "journeys",
             "fuzz",
             "bench",
             "bench_gateway",
