@@ -3,6 +3,7 @@
 //! A client sees the runs of its tenant. Others do not exist for it. `events` streams what happens in a run, `picture` draws
 //! it.
 
+mod document;
 mod events;
 mod picture;
 mod record;
@@ -15,17 +16,17 @@ use toolwright::call::canonical;
 use toolwright::catalog::without_version;
 use toolwright::plan::journal::{PlanJournalError, RunFilter, RunQuota};
 use toolwright::plan::{
-    Engine, LocalEngine, MAX_STEPS, NewRun, Plan, PlanError, PlanReport, PlanRunError, PlanTools,
-    RunReport, RunStatus, StepAnswer, Template, View, blocking, check, plan_tools,
+    Engine, LocalEngine, NewRun, Plan, PlanRunError, RunReport, RunStatus, StepAnswer, Template,
 };
 use toolwright::{Context, Toolbox};
 use toolwright_core::json::{Object, Path};
 use toolwright_core::{Fault, FaultClass, Json, object};
 
+use self::document::{CHECK_COPIES, parse, read};
 pub(crate) use self::resume::resume;
 use super::query::{Query, invalid};
 use crate::gateway::Gateway;
-use crate::http::{HttpRequest, Reply, Share};
+use crate::http::{HttpRequest, Reply};
 use crate::key::Client;
 use crate::proxy::{fault, identity};
 
@@ -150,42 +151,6 @@ impl Asker {
             quota.runs, quota.bytes
         );
         Err(Fault::new(FaultClass::RateLimited, message))
-    }
-
-    /// Finds everything that is wrong with a plan, beside the shape of its document.
-    async fn examine(
-        &self,
-        plan: Plan,
-        malformed: Vec<PlanError>,
-        share: &Arc<Share>,
-    ) -> Result<PlanReport, Fault> {
-        let mut tools = PlanTools::default();
-        if plan.steps.len() <= MAX_STEPS {
-            tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
-        }
-        work(share, move || check(&plan, &tools, MAX_STEPS).with_shape_errors(malformed)).await
-    }
-
-    async fn check(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let (body, share) = read(request, CHECK_COPIES).await?;
-        let (plan, malformed) = parse(body, &share).await?;
-        let report = self.examine(plan, malformed, &share).await?;
-        reply(share, move || report.to_json()).await
-    }
-
-    async fn view(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let (body, share) = read(request, VIEW_COPIES).await?;
-        let (plan, mut errors) = parse(body, &share).await?;
-        if errors.is_empty() && plan.steps.len() > MAX_STEPS {
-            errors = check(&plan, &PlanTools::default(), MAX_STEPS).errors;
-        }
-        if !errors.is_empty() {
-            return Err(refusal(PlanRunError::Invalid(errors)));
-        }
-        let tools = plan_tools(&self.toolbox().await, plan.tool_names()).await;
-        let view = work(&share, move || View::new(&plan, &tools)).await?;
-        let view = view.map_err(|errors| refusal(PlanRunError::Invalid(errors)))?;
-        reply(share, move || view.to_json()).await
     }
 
     async fn start(&self, request: HttpRequest) -> Result<Reply, Fault> {
@@ -413,54 +378,6 @@ fn shown(report: &RunReport) -> Reply {
     fault::document(&report.to_json().into())
 }
 
-/// How many times as much memory as its document a check of a plan needs: the document, the plan, its values in the check.
-const CHECK_COPIES: usize = 3;
-
-/// How many times as much memory as its document the view of a plan needs.
-const VIEW_COPIES: usize = 4;
-
-/// Reads a document, with a share of the memory budget for so many copies. It is to be held for as long as anything of the
-/// document is.
-async fn read(request: HttpRequest, copies: usize) -> Result<(Json, Arc<Share>), Fault> {
-    let (body, mut share) = request.body.read_document().await?;
-    share.resize(share.size().saturating_mul(copies)).await?;
-    let invalid = |error| Fault::new(FaultClass::Invalid, format!("The body is not JSON: {error}"));
-    Ok((Json::parse_bytes(&body).map_err(invalid)?, Arc::new(share)))
-}
-
-/// Does work on a document on a thread that may block. The work holds the share of the document, because it goes on if the
-/// client disconnects.
-async fn work<T: Send + 'static>(
-    share: &Arc<Share>,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Fault> {
-    let share = Arc::clone(share);
-    let done = blocking(move || {
-        let done = work();
-        drop(share);
-        done
-    });
-    done.await.map_err(refusal)
-}
-
-/// Replies with a document, which holds the share until it is sent.
-async fn reply(
-    share: Arc<Share>,
-    document: impl FnOnce() -> Object + Send + 'static,
-) -> Result<Reply, Fault> {
-    let text = work(&share, move || Json::from(document()).compact()).await?;
-    let reply = fault::text(text);
-    Ok(match Arc::into_inner(share) {
-        Some(share) => reply.map(|body| body.held(share)),
-        None => reply,
-    })
-}
-
-/// Parses what can be read of a plan, with everything that is wrong with the shape of the document.
-async fn parse(document: Json, share: &Arc<Share>) -> Result<(Plan, Vec<PlanError>), Fault> {
-    work(share, move || Plan::parse_partly(&document)).await
-}
-
 fn flag(body: &Json, name: &str) -> Result<Option<bool>, Fault> {
     match body.get(name) {
         None | Some(Json::Null) => Ok(None),
@@ -500,34 +417,4 @@ fn refusal(error: PlanRunError) -> Fault {
 fn interrupted() -> Fault {
     let message = "The run was interrupted. The gateway's log says why; resume the run.";
     Fault::new(FaultClass::Internal, message)
-}
-
-#[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-
-    use super::*;
-    use crate::http::Budget;
-
-    #[test]
-    fn a_plan_is_parsed_on_another_thread_that_holds_its_share() {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.max_blocking_threads(1).build().unwrap();
-        runtime.block_on(async {
-            // The only thread for it is busy.
-            let (free, busy) = std::sync::mpsc::channel::<()>();
-            let thread = tokio::task::spawn_blocking(move || busy.recv());
-            let share = Arc::new(Budget::new(1).share());
-            let held = Arc::downgrade(&share);
-            assert!(parse(Json::Null, &share).now_or_never().is_none());
-            // The client has disconnected, and the work waits for the thread.
-            drop(share);
-            assert!(held.upgrade().is_some());
-            drop(free);
-            assert!(thread.await.unwrap().is_err());
-            let share = Arc::new(Budget::new(1).share());
-            assert!(!parse(Json::Null, &share).await.unwrap().1.is_empty());
-            assert!(held.upgrade().is_none());
-        });
-    }
 }

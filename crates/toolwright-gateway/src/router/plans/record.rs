@@ -7,7 +7,8 @@ use toolwright::plan::{
 };
 use toolwright_core::{Call, Fault, FaultClass, Json, Message};
 
-use super::{Asker, read, refusal, reply, work};
+use super::document::{read, reply, work};
+use super::{Asker, refusal};
 use crate::http::{HttpRequest, Reply};
 use crate::router::query::invalid;
 

@@ -45,7 +45,7 @@ fn a_stopped_gateway_ends_runs_at_a_safe_point_and_continues_them() {
     upstream.until_received(1);
     // The signal comes while the call is in progress, which ends and is recorded before the process does.
     let releasing = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(std::time::Duration::from_millis(100));
         release.send(()).unwrap();
     });
     let gateway = gateway.restart(LOCAL);
