@@ -47,6 +47,12 @@ pub(crate) fn run(files: &[&str]) -> Outcome {
         .run()
 }
 
+/// Returns the file of GitHub's document.
+pub(crate) fn fetch_github() -> Outcome<String> {
+    let (package, version, paths) = PACKAGES[0];
+    Ok(fetch(package, version, paths)?.remove(0))
+}
+
 /// Returns the files of documents of a package, which is fetched unless they are there.
 fn fetch(package: &str, version: &str, paths: &[&str]) -> Outcome<Vec<String>> {
     let name = format!("{}-{version}", package.trim_start_matches('@').replace('/', "-"));

@@ -12,6 +12,7 @@
 //! [`OFF_TOPIC`] queries without hits.
 
 mod bilingual;
+mod github;
 mod measure;
 mod vectors;
 
@@ -37,7 +38,8 @@ const HEADER: [&str; 2] = [
 /// What to evaluate.
 #[derive(Default)]
 pub(crate) struct Plan {
-    directory: String,
+    directory: Option<String>,
+    has_github: bool,
     dictionary: Option<String>,
     vectors: Option<String>,
 }
@@ -50,10 +52,14 @@ impl Plan {
         while let Some((&first, others)) = rest.split_first() {
             rest = others;
             let option = match first {
+                "--github" => {
+                    plan.has_github = true;
+                    continue;
+                }
                 "--dictionary" => &mut plan.dictionary,
                 "--vectors" => &mut plan.vectors,
                 _ => {
-                    first.clone_into(&mut plan.directory);
+                    plan.directory = Some(first.to_owned());
                     continue;
                 }
             };
@@ -62,8 +68,8 @@ impl Plan {
             };
             (*option, rest) = (Some((*value).to_owned()), others);
         }
-        if plan.directory.is_empty() {
-            return Err(Failure("search-report needs a directory of sets".to_owned()));
+        if plan.directory.is_none() && !plan.has_github {
+            return Err(Failure("search-report needs a directory of sets, or --github".to_owned()));
         }
         Ok(plan)
     }
@@ -71,10 +77,15 @@ impl Plan {
 
 /// Evaluates a directory.
 pub(crate) fn run(plan: &Plan) -> Outcome {
-    let directory = std::env::current_dir()?.join(&plan.directory);
-    let folders = folders(&directory)?;
-    let sets: Vec<Set> =
-        folders.iter().map(|folder| Set::read(folder)).collect::<Result<_, _>>()?;
+    let mut sets = Vec::new();
+    if let Some(directory) = &plan.directory {
+        for folder in folders(&std::env::current_dir()?.join(directory))? {
+            sets.push(Set::read(&folder)?);
+        }
+    }
+    if plan.has_github {
+        sets.push(github::read()?);
+    }
     println!("{}", HEADER.join("\n"));
     for set in &sets {
         println!("{}", report(set));
@@ -151,7 +162,11 @@ impl Set {
 fn lines(path: &Path) -> Result<Vec<Value>, Failure> {
     let read = |error: &dyn std::fmt::Display| Failure(format!("{}: {error}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| read(&error))?;
-    text.lines().map(|line| serde_json::from_str(line).map_err(|error| read(&error))).collect()
+    parse_lines(&text).map_err(|error| read(&error))
+}
+
+fn parse_lines(text: &str) -> serde_json::Result<Vec<Value>> {
+    text.lines().map(serde_json::from_str).collect()
 }
 
 fn text(line: &Value, key: &str) -> String {
