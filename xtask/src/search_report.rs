@@ -8,8 +8,10 @@
 //!
 //! The directory is such a folder, or has such folders. Queries with even and with odd positions are
 //! also reported apart (nDCG of `recommend`), so that a parameter can be chosen on one half and checked on
-//! the other. "Unfiltered" is nDCG without the threshold of relevance, and "off-topic empty" the share of
-//! [`OFF_TOPIC`] queries without hits.
+//! the other. "Unfiltered" is nDCG with weak hits if there are no others, "R@10 weak" the recall of hits that are
+//! marked as weak, and "off-topic empty" the share of [`OFF_TOPIC`] queries without hits. The milliseconds are those of
+//! `recommend`; `cargo run --release -p xtask` measures them in an optimized build. `--github` adds the sets of
+//! [`github`].
 
 mod bilingual;
 mod github;
@@ -19,6 +21,7 @@ mod vectors;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use toolwright_search::{Document, Hit, Index, Options, Parameter, Ranker};
@@ -31,8 +34,8 @@ const OFF_TOPIC: &str = include_str!("search_report/off_topic.txt");
 
 /// Column names: the rankers, then their measures.
 const HEADER: [&str; 2] = [
-    "                                    search              recommend",
-    "set            tools  queries  nDCG@10  R@5  R@10   nDCG@10  R@5  R@10   even   odd   unfiltered   off-topic empty",
+    "                                    search               recommend",
+    "set            tools  queries  nDCG@10   R@5  R@10   nDCG@10   R@5  R@10   even   odd   unfiltered   R@10 weak   off-topic empty   ms p50    p99",
 ];
 
 /// What to evaluate.
@@ -52,12 +55,12 @@ impl Plan {
         while let Some((&first, others)) = rest.split_first() {
             rest = others;
             let option = match first {
+                "--dictionary" => &mut plan.dictionary,
+                "--vectors" => &mut plan.vectors,
                 "--github" => {
                     plan.has_github = true;
                     continue;
                 }
-                "--dictionary" => &mut plan.dictionary,
-                "--vectors" => &mut plan.vectors,
                 _ => {
                     plan.directory = Some(first.to_owned());
                     continue;
@@ -77,15 +80,15 @@ impl Plan {
 
 /// Evaluates a directory.
 pub(crate) fn run(plan: &Plan) -> Outcome {
-    let mut sets = Vec::new();
-    if let Some(directory) = &plan.directory {
-        for folder in folders(&std::env::current_dir()?.join(directory))? {
-            sets.push(Set::read(&folder)?);
-        }
-    }
+    let mut folders = match &plan.directory {
+        Some(directory) => folders(&std::env::current_dir()?.join(directory))?,
+        None => Vec::new(),
+    };
     if plan.has_github {
-        sets.push(github::read()?);
+        folders.extend(github::write_sets()?);
     }
+    let sets: Vec<Set> =
+        folders.iter().map(|folder| Set::read(folder)).collect::<Result<_, _>>()?;
     println!("{}", HEADER.join("\n"));
     for set in &sets {
         println!("{}", report(set));
@@ -162,11 +165,7 @@ impl Set {
 fn lines(path: &Path) -> Result<Vec<Value>, Failure> {
     let read = |error: &dyn std::fmt::Display| Failure(format!("{}: {error}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| read(&error))?;
-    parse_lines(&text).map_err(|error| read(&error))
-}
-
-fn parse_lines(text: &str) -> serde_json::Result<Vec<Value>> {
-    text.lines().map(serde_json::from_str).collect()
+    text.lines().map(|line| serde_json::from_str(line).map_err(|error| read(&error))).collect()
 }
 
 fn text(line: &Value, key: &str) -> String {
@@ -196,10 +195,14 @@ fn report(set: &Set) -> String {
     };
     let search = measure(Ranker::Search, &Options::default());
     let recommend = measure(Ranker::Recommend, &Options::default());
-    let unfiltered = measure(Ranker::Recommend, &Options::default().with_weak_hits(true));
+    let keep_weak = Options::default().with_weak_hits(true);
+    let unfiltered = measure(Ranker::Recommend, &keep_weak);
+    let weak = Figures::measure(&set.queries, |text| {
+        index.recommend(text, &keep_weak).into_iter().filter(|hit| hit.is_weak).collect()
+    });
     let empty = share_of_empty(|text| index.recommend(text, &Options::default()));
     format!(
-        "{:13}{:7}{:9}{:9}{:5}{:6}{:10}{:5}{:6}{:7}{:6}{:13}{:18}",
+        "{:13}{:7}{:9}{:9}{:6}{:6}{:10}{:6}{:6}{:7}{:6}{:13}{:12}{:18}{:9.2}{:7.2}",
         set.name,
         set.documents.len(),
         set.queries.len(),
@@ -212,7 +215,10 @@ fn report(set: &Set) -> String {
         recommend.halves[0],
         recommend.halves[1],
         unfiltered.ndcg,
+        weak.recall_at_10,
         empty,
+        recommend.milliseconds(50),
+        recommend.milliseconds(99),
     )
 }
 
@@ -233,6 +239,8 @@ struct Figures {
     recall_at_10: Mean,
     /// nDCG of the queries with even and with odd positions
     halves: [Mean; 2],
+    /// How long the queries took, sorted
+    times: Vec<Duration>,
 }
 
 impl Figures {
@@ -242,7 +250,9 @@ impl Figures {
             if query.relevant.is_empty() {
                 continue;
             }
+            let start = Instant::now();
             let hits = rank(&query.text);
+            figures.times.push(start.elapsed());
             let is_relevant: Vec<bool> =
                 hits.iter().map(|hit| query.relevant.contains(&hit.id)).collect();
             let ndcg = measure::ndcg(&is_relevant, query.relevant.len());
@@ -251,6 +261,13 @@ impl Figures {
             figures.recall_at_5.add(measure::recall(&is_relevant, 5, query.relevant.len()));
             figures.recall_at_10.add(measure::recall(&is_relevant, 10, query.relevant.len()));
         }
+        figures.times.sort();
         figures
+    }
+
+    /// The time that a percentage of the queries takes at most.
+    fn milliseconds(&self, percent: usize) -> f64 {
+        let time = self.times.get(self.times.len() * percent / 100);
+        1_000.0 * time.copied().unwrap_or_default().as_secs_f64()
     }
 }

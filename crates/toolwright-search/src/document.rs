@@ -22,6 +22,13 @@ impl Document {
     pub fn vector_text(&self) -> String {
         format!("{} {}", self.name, self.description)
     }
+
+    /// The first sentence or line of the description.
+    pub(crate) fn summary(&self) -> &str {
+        let text = self.description.trim_start();
+        let ends = ["\n", ". ", "! ", "? ", "。"].iter().filter_map(|end| text.find(end));
+        &text[..ends.min().unwrap_or(text.len())]
+    }
 }
 
 /// A parameter of a function.

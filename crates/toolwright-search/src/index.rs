@@ -51,6 +51,8 @@ pub(crate) struct Entry {
     pub(crate) prefab: Arc<Prefab>,
     /// Terms in the order of the text, with [`END_OF_FIELD`] after each field
     pub(crate) terms: Box<[TermId]>,
+    /// Number of terms of the first sentence of the description
+    pub(crate) summary: usize,
 }
 
 /// A prefab of the index.
@@ -118,6 +120,9 @@ impl Index {
     /// Adds a document. Replaces the document with the same id, if there is one.
     pub fn add(&mut self, document: Document) {
         let mut terms = Vec::new();
+        self.intern_terms(document.summary(), &mut terms);
+        let summary = terms.len();
+        terms.clear();
         for field in Field::ALL {
             field.visit_texts(&document, |text| self.intern_terms(text, &mut terms));
             terms.push(END_OF_FIELD);
@@ -127,6 +132,7 @@ impl Index {
             name: document.name.into(),
             prefab: document.prefab,
             terms: terms.into(),
+            summary,
         });
     }
 

@@ -55,6 +55,7 @@ mod score;
 mod similarity;
 mod snapshot;
 mod synonyms;
+mod title;
 mod tokenize;
 mod typo;
 mod vector;

@@ -17,7 +17,8 @@ pub struct Options<'f> {
     pub filter: Option<&'f dyn Fn(&str) -> bool>,
     /// Maximum number of hits
     pub limit: usize,
-    /// Whether hits below the threshold of relevance are returned
+    /// Whether a few weak hits are returned if even the best one is below the threshold of relevance. They are
+    /// marked.
     pub keep_weak: bool,
     /// Additional concepts, such as translations of words of the query
     pub concepts: Vec<Concept>,
@@ -71,7 +72,7 @@ impl<'f> Options<'f> {
         self
     }
 
-    /// Sets whether hits below the threshold of relevance are returned.
+    /// Sets whether weak hits are returned if there are no others.
     #[must_use]
     pub fn with_weak_hits(mut self, keep_weak: bool) -> Self {
         self.keep_weak = keep_weak;

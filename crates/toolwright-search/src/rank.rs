@@ -1,4 +1,4 @@
-//! Rankings: the best hits of a query, and the threshold below which nothing is found.
+//! Rankings: the best hits of a query, and the threshold below which hits are weak.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -14,15 +14,24 @@ use crate::vocabulary::{Slot, TermId};
 /// Number of candidates that `recommend` ranks a second time, by adjacent words.
 const MIN_CANDIDATES: usize = 100;
 
-/// Share of the query's information from which a best hit is relevant.
+/// Share of the query's information from which a hit is relevant.
 const MIN_COVERAGE: f32 = 0.45;
 
-/// Score from which a best hit is relevant, as a multiple of what a term scores at most.
+/// Score from which a hit is relevant, as a multiple of what a term scores at most.
 const MIN_EVIDENCE: f32 = 0.32;
 
 /// [`MIN_EVIDENCE`] for queries in Chinese, Japanese or Korean. It is higher because a word matches
 /// as characters and as pairs of them, and any two sentences share some characters.
 const MIN_IDEOGRAPHIC_EVIDENCE: f32 = 1.0;
+
+/// Maximum number of hits of a query that has only weak ones.
+const MAX_WEAK_HITS: usize = 5;
+
+/// Maximum number of functions that are named with a large prefab, unless a caller wants more.
+const MAX_LARGE_FUNCTIONS: usize = 10;
+
+/// Number of functions of a large prefab for each one that is named.
+const FUNCTIONS_PER_NAMED: usize = 20;
 
 /// A found function.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +45,9 @@ pub struct Hit {
     pub score: f32,
     /// Whether the query is the name or the id of the document, up to case and separators
     pub is_exact: bool,
+    /// Whether the hit is below the threshold of relevance: it lacks most words of the query, and those that it has are
+    /// common. Hits after it are weak as well.
+    pub is_weak: bool,
 }
 
 /// A found prefab.
@@ -64,12 +76,13 @@ impl Index {
     /// Ranks functions: exact names, then by descending score, then by id.
     pub fn rank(&self, ranker: Ranker, text: &str, options: &Options<'_>) -> Vec<Hit> {
         let ranking = Ranking::new(self, ranker, text, options);
-        let mut hits = ranking.hits(options.limit, usize::MAX);
+        let mut hits = ranking.hits(options.limit, |_| usize::MAX);
         hits.truncate(options.limit);
         hits.into_iter().map(|hit| hit.1).collect()
     }
 
-    /// Ranks prefabs by their best functions, and returns up to `functions` of them with each prefab.
+    /// Ranks prefabs by their best functions, and returns up to `functions` of them with each prefab, and up to ten with
+    /// a large one.
     /// A prefab whose id or name is the query comes first. Without a query, all prefabs that have
     /// an accepted function are hits, by ascending id.
     pub fn rank_prefabs(
@@ -81,22 +94,27 @@ impl Index {
     ) -> Vec<PrefabHit> {
         let ranking = Ranking::new(self, ranker, text, options);
         let (lists_all, folded) = (text.trim().is_empty(), fold(text));
+        let named_of = |prefab: &Prefab| {
+            let count = self.by_prefab.get(&prefab.id).map_or(0, |entry| entry.slots.len());
+            functions.max((count / FUNCTIONS_PER_NAMED).min(MAX_LARGE_FUNCTIONS))
+        };
         let mut prefabs: Vec<PrefabHit> = self
             .by_prefab
             .values()
             .filter(|entry| lists_all || entry.is_named(&folded))
             .map(|entry| PrefabHit {
                 prefab: entry.prefab.clone(),
-                functions: ranking.best_of(&entry.slots, functions),
+                functions: ranking.best_of(&entry.slots, named_of(&entry.prefab)),
                 is_exact: !lists_all,
             })
             .filter(|hit| !hit.functions.is_empty())
             .take(options.limit)
             .collect();
-        for (prefab, hit) in ranking.hits(options.limit.saturating_mul(functions), functions) {
+        let wanted = options.limit.saturating_mul(functions.max(MAX_LARGE_FUNCTIONS));
+        for (prefab, hit) in ranking.hits(wanted, named_of) {
             let found = prefabs.iter_mut().find(|found| found.prefab.id == prefab.id);
             if let Some(found) = found {
-                if !found.is_exact && found.functions.len() < functions {
+                if !found.is_exact && found.functions.len() < named_of(prefab) {
                     found.functions.push(hit);
                 }
             } else if prefabs.len() < options.limit {
@@ -125,6 +143,7 @@ struct Candidate<'i> {
     score: f32,
     slot: Slot,
     entry: &'i Entry,
+    is_weak: bool,
 }
 
 impl Ord for Candidate<'_> {
@@ -154,6 +173,7 @@ impl Candidate<'_> {
             name: self.entry.name.to_string(),
             score: self.score,
             is_exact,
+            is_weak: self.is_weak && !is_exact,
         }
     }
 }
@@ -166,7 +186,11 @@ impl<'i> Ranking<'i> {
     }
 
     /// Exact names, then up to `limit` other functions or more, at most `per_prefab` of each prefab.
-    fn hits(&self, limit: usize, per_prefab: usize) -> Vec<(&'i Arc<Prefab>, Hit)> {
+    fn hits(
+        &self,
+        limit: usize,
+        per_prefab: impl Fn(&Prefab) -> usize,
+    ) -> Vec<(&'i Arc<Prefab>, Hit)> {
         let exact = self.exact_names();
         let mut best = self.best(limit, per_prefab);
         best.retain(|candidate| exact.iter().all(|exact| exact.slot != candidate.slot));
@@ -198,27 +222,28 @@ impl<'i> Ranking<'i> {
     fn accepted(&self, slot: Slot) -> Option<Candidate<'i>> {
         let entry = self.index.entries[slot as usize].as_ref()?;
         self.options.accepts(entry).then(|| {
-            let score = self.scores[slot as usize] + self.index.phrase_score(&self.query, slot);
-            Candidate { score, slot, entry }
+            let titles = self.index.title_scores(&self.query, slot);
+            let title_score: f32 = titles.iter().map(|(_, _, score)| score).sum();
+            let phrase_score = self.index.phrase_score(&self.query, slot);
+            let score = self.scores[slot as usize] + phrase_score + title_score;
+            Candidate { score, slot, entry, is_weak: false }
         })
     }
 
-    /// The best documents that the options accept, the best first; none if the best is not relevant.
-    fn best(&self, limit: usize, per_prefab: usize) -> Vec<Candidate<'i>> {
-        let wanted = match self.ranker {
-            Ranker::Search => limit,
-            Ranker::Recommend => limit.max(MIN_CANDIDATES),
-        };
+    /// The best documents that the options accept, the best first. From the first one on that is not relevant by its
+    /// words they are weak. A vector changes the order, and not the number of weak ones.
+    fn best(&self, limit: usize, per_prefab: impl Fn(&Prefab) -> usize) -> Vec<Candidate<'i>> {
+        let wanted = limit.max(MIN_CANDIDATES);
         let scored = (0..).zip(&self.scores).filter(|(_, score)| **score > 0.0);
         let mut rest: Vec<(f32, Slot)> = scored.map(|(slot, score)| (*score, slot)).collect();
         let mut best = Vec::new();
         let mut taken: HashMap<&str, usize> = HashMap::new();
-        let mut count = wanted.max(MIN_CANDIDATES);
+        let mut count = wanted;
         while best.len() < wanted && !rest.is_empty() {
             for slot in self.take_best(&mut rest, count) {
                 let Some(entry) = &self.index.entries[slot as usize] else { continue };
                 let taken = taken.entry(&entry.prefab.id).or_default();
-                if *taken < per_prefab
+                if *taken < per_prefab(&entry.prefab)
                     && best.len() < wanted
                     && let Some(candidate) = self.accepted(slot)
                 {
@@ -229,15 +254,16 @@ impl<'i> Ranking<'i> {
             count *= 4;
         }
         best.sort_unstable_by(|a, b| b.cmp(a));
-        let is_weak = best.first().is_none_or(|best| self.is_weak(best));
-        if is_weak && !self.options.keep_weak {
-            best.clear();
-        }
+        let real = best.iter().position(|own| self.is_weak(own)).unwrap_or(best.len());
         if let (Ranker::Recommend, Some(vector)) = (self.ranker, &self.options.vector) {
             let candidates = best.iter_mut().map(|own| (own.slot, &mut own.score));
             self.index.add_similarity(vector, &mut candidates.collect::<Vec<_>>());
             best.sort_unstable_by(|a, b| b.cmp(a));
         }
+        if real == 0 {
+            best.truncate(if self.options.keep_weak { MAX_WEAK_HITS } else { 0 });
+        }
+        best.iter_mut().skip(real).for_each(|own| own.is_weak = true);
         best
     }
 
@@ -263,14 +289,13 @@ impl<'i> Ranking<'i> {
         best.into_iter().map(|(_, slot)| slot)
     }
 
-    /// Whether even the best hit says little about the query: it lacks most words, and those that it
-    /// has are common.
-    fn is_weak(&self, best: &Candidate<'_>) -> bool {
+    /// Whether a hit says little about the query: it lacks most words, and those that it has are common.
+    fn is_weak(&self, hit: &Candidate<'_>) -> bool {
         let query = &self.query;
         let evidence = if query.is_ideographic { MIN_IDEOGRAPHIC_EVIDENCE } else { MIN_EVIDENCE };
-        best.score < evidence * max_term_score(self.index.max_idf())
-            && !self.covers(best.slot, &query.words)
-            && !self.covers(best.slot, &query.additional)
+        hit.score < evidence * max_term_score(self.index.max_idf())
+            && !self.covers(hit.slot, &query.words)
+            && !self.covers(hit.slot, &query.additional)
     }
 
     /// Whether a document contains a large part of some concepts, measured by their information.

@@ -9,7 +9,8 @@
 //! term     = text, postings
 //! posting  = number of documents since the posting before, set of the fields, counts
 //! prefab   = id, name, description, tags, author, revision
-//! document = id, name, position of the prefab, position of each term + 1, or 0 at the end of a field, vector
+//! document = id, name, position of the prefab, position of each term + 1, or 0 at the end of a field, number of
+//!            terms of the summary, vector
 //! vector   = 0 if it is not yet computed, or the number of its bytes + 1 and these
 //! ```
 
@@ -25,7 +26,7 @@ use crate::index::{Entry, Index};
 use crate::vocabulary::{END_OF_FIELD, Posting, Slot, TermId};
 
 /// Begins every snapshot.
-const MAGIC: &[u8] = b"TWSEARC2";
+const MAGIC: &[u8] = b"TWSEARC3";
 
 /// Number of bytes of the checksum.
 const CHECKSUM_BYTES: usize = 4;
@@ -103,6 +104,7 @@ impl Index {
             for term in &entry.terms {
                 body.number(if *term == END_OF_FIELD { 0 } else { numbers[*term as usize] });
             }
+            body.number(entry.summary);
             body.vector(self.vectors.by_slot.get(&slot).map(AsRef::as_ref));
         }
 
@@ -217,6 +219,7 @@ impl<'b> Reader<'b> {
                 name: self.text()?.into(),
                 prefab: prefabs.get(self.number()?)?.clone(),
                 terms: (0..self.number()?).map(|_| self.term(terms)).collect::<Option<_>>()?,
+                summary: self.number()?,
             };
             let slot = index.take_slot();
             index.set_entry(slot, entry);

@@ -1,41 +1,29 @@
-//! The functions of GitHub's OpenAPI document, which are one large prefab, as a set.
+//! The functions of GitHub's OpenAPI document, which are one large prefab, as two sets.
 //!
 //! The document is GitHub's (MIT), out of the package of npm that `openapi-report` uses, and is not in this repository.
-//! `github.jsonl` has fifty queries that were written for this report: each means what a summary of the document
-//! says, in other words.
+//! The queries of the first set, fifty in the folder `github`, were written for this report: each means what a summary
+//! of the document says, in other words. Those of the second set are the summaries.
 
-use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
 
-use serde_json::Value;
-
-use super::{Query, Set, document, parse_lines, text};
 use crate::features::light_of;
 use crate::openapi_report::fetch_github;
-use crate::run::{Failure, Outcome, Program};
+use crate::run::{Outcome, Program, root};
 
-/// Queries: `{"text", "tools"}`.
-const QUERIES: &str = include_str!("github.jsonl");
+/// The sets.
+const FOLDERS: [&str; 2] = ["target/search-report/github", "target/search-report/its summaries"];
 
-/// Fetches the document, imports it and returns its functions with the queries.
-pub(super) fn read() -> Outcome<Set> {
-    let file = fetch_github()?;
+/// Fetches the document, imports it and returns the folders of the sets.
+pub(super) fn write_sets() -> Outcome<[PathBuf; 2]> {
     let features = light_of("toolwright");
-    let functions = Program::cargo()
+    Program::cargo()
         .with(&["run", "--quiet", "-p", "toolwright", "--features", &features])
-        .with(&["--example", "openapi_functions", "--", &file])
-        .read()?;
-    let invalid = |what: &str, error: &serde_json::Error| Failure(format!("{what}: {error}"));
-    let functions = parse_lines(&functions).map_err(|error| invalid(&file, &error))?;
-    let queries = parse_lines(QUERIES).map_err(|error| invalid("github.jsonl", &error))?;
-    Ok(Set {
-        name: "github".to_owned(),
-        documents: functions.iter().map(document).collect(),
-        queries: queries.iter().enumerate().map(query).collect(),
-    })
-}
-
-fn query((position, line): (usize, &Value)) -> Query {
-    let tools = line["tools"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let relevant: BTreeSet<String> = tools.map(str::to_owned).collect();
-    Query { id: position.to_string(), text: text(line, "text"), relevant }
+        .with(&["--example", "write_openapi_sets", "--", &fetch_github()?])
+        .with(&FOLDERS)
+        .run()?;
+    let folders = FOLDERS.map(|folder| root().join(folder));
+    fs::write(folders[0].join("queries.jsonl"), include_str!("github/queries.jsonl"))?;
+    fs::write(folders[0].join("qrels.jsonl"), include_str!("github/qrels.jsonl"))?;
+    Ok(folders)
 }

@@ -65,6 +65,63 @@ fn a_published_function_is_found_listed_and_described() {
     assert!(found.starts_with("nothing found"), "{found}");
 }
 
+/// An OpenAPI document of many operations, whose summaries share their words.
+fn write_large_api(at: &Path) -> String {
+    let things =
+        ["comments", "commits", "files", "reviews", "reviewers", "labels", "checks", "links"];
+    let mut operations = vec![("pulls/list".to_owned(), "List pull requests".to_owned())];
+    for thing in things {
+        for verb in ["list", "get", "create", "update", "delete", "lock", "archive", "count"] {
+            for place in ["for a repository", "for a pull request", "for a requested team"] {
+                let id = format!("{verb}_{thing}_{}", place.replace(' ', "_"));
+                operations.push((id, format!("{verb} {thing} {place}")));
+            }
+        }
+    }
+    operations
+        .push(("stacks/list_pull_requests".to_owned(), "List stacks of pull requests".to_owned()));
+    let remark = "Results come in pages, in the order of their creation.";
+    let paths = operations.iter().map(|(id, summary)| {
+        let operation = format!(r#"{{"operationId":"{id}","summary":"{summary}","description":"{remark}","responses":{{}}}}"#);
+        format!(r#""/{id}":{{"get":{operation}}}"#)
+    });
+    let text = format!(
+        r#"{{"openapi":"3.1.0","info":{{"title":"Code","version":"1.0.0","description":"Code and its changes"}},
+            "servers":[{{"url":"https://example.com"}}],"paths":{{{}}}}}"#,
+        paths.collect::<Vec<_>>().join(",")
+    );
+    let path = at.join("openapi.json");
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_large_prefab_is_searched_by_summaries_and_weak_hits_are_marked() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path();
+    ok(data, &["add", &write_large_api(data), "--id", "code-api"]);
+    for command in ["search", "recommend"] {
+        let hits = json(data, &[command, "list pull requests"]);
+        let functions = hits.pointer("/0/functions").and_then(Json::as_array).unwrap();
+        assert_eq!(
+            functions[0].get("name").and_then(Json::as_str),
+            Some("pulls_list"),
+            "{command}"
+        );
+        assert_eq!(functions[0].get("weak"), None);
+        assert_eq!(functions.len(), 9, "{command} names more functions of a large prefab");
+
+        let need = "telescopes, lighthouses and harbours of a repository";
+        let hits = json(data, &[command, need]);
+        let functions = hits.pointer("/0/functions").and_then(Json::as_array).unwrap();
+        assert_eq!(functions.len(), 5, "{command}");
+        let is_weak = |own: &Json| own.get("weak").and_then(Json::as_bool) == Some(true);
+        assert!(functions.iter().all(is_weak), "{command}: {}", hits.compact());
+        let table = ok(data, &[command, need]);
+        assert_eq!(table.matches(" weak ").count(), 5, "{table}");
+    }
+}
+
 #[test]
 fn tables_align_wide_characters() {
     let data = tempfile::tempdir().unwrap();

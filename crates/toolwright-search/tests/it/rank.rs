@@ -123,6 +123,70 @@ fn nothing_relevant_is_an_empty_answer() {
 }
 
 #[test]
+fn hits_below_the_threshold_are_few_and_marked() {
+    let mut index = catalog();
+    let marked = |index: &Index, query: &str| {
+        let options = Options::default().with_weak_hits(true);
+        let hits = index.recommend(query, &options);
+        hits.into_iter().map(|hit| hit.is_weak).collect::<Vec<_>>()
+    };
+    for number in 0..200 {
+        index.add(function(&format!("mail/send_{number}"), "Sends a message to a friend"));
+    }
+    let need = "a friend shows me the telescope behind the lighthouse on the cliff";
+    assert!(index.recommend(need, &Options::default()).is_empty());
+    assert_eq!(marked(&index, need), [true; 5]);
+    assert!(marked(&index, "telescope").is_empty());
+    let mixed = marked(&index, "weather forecast of a city for a friend behind the lighthouse");
+    assert!(!mixed[0] && *mixed.last().unwrap(), "{mixed:?}");
+    assert!(mixed.is_sorted(), "weak hits come after the others: {mixed:?}");
+    assert_eq!(marked(&index, "media/play")[..1], [false]);
+}
+
+/// A prefab whose functions have long descriptions, like those of public APIs.
+fn large_api() -> Index {
+    let mut index = Index::new();
+    let remark = "Invoices are listed with their dates. A list has open invoices and paid ones.";
+    for (name, summary) in [
+        ("billing_list", "List open invoices"),
+        ("customers_list_open_invoices_of_customer", "List the open invoices of a customer"),
+        ("open_invoice_reminders_list", "List reminders"),
+        ("comments_list_for_open_invoice", "List comments for an open invoice"),
+        ("billing_create", "Create an invoice"),
+    ] {
+        index.add(function(&format!("api/{name}"), &format!("{summary}\n\n{remark}")));
+    }
+    for number in 0..100 {
+        let description = format!("Get record {number}. Records are kept for a year.");
+        index.add(function(&format!("api/records_get_{number}"), &description));
+    }
+    index
+}
+
+#[test]
+fn a_first_sentence_that_is_the_query_comes_first() {
+    let index = large_api();
+    for ranker in [Ranker::Search, Ranker::Recommend] {
+        for query in ["list open invoices", "List the open invoices!"] {
+            let hits = index.rank(ranker, query, &Options::default());
+            assert_eq!(hits[0].id, "api/billing_list", "{ranker:?} {query}");
+        }
+        let hits = index.rank(ranker, "get record 42", &Options::default());
+        assert_eq!(hits[0].id, "api/records_get_42", "{ranker:?}");
+    }
+}
+
+#[test]
+fn an_explanation_of_a_first_sentence_adds_up() {
+    let (index, options) = (large_api(), Options::default());
+    let query = "list open invoices";
+    let hit = &index.recommend(query, &options)[0];
+    let matches = index.explain(Ranker::Recommend, query, &options, &hit.id);
+    let sum: f32 = matches.iter().map(|found| found.weight).sum();
+    assert!((sum - hit.score).abs() < 1e-3, "{sum} is not {}: {matches:?}", hit.score);
+}
+
+#[test]
 fn the_hint_depends_on_what_the_caller_can_see() {
     let index = catalog();
     let nothing = |_: &str| false;
@@ -237,9 +301,10 @@ fn prefabs_are_ranked_by_their_best_functions() {
     }
     let options = Options::default();
     let hits = index.rank_prefabs(Ranker::Recommend, "parse a file", &options, 2);
-    assert_eq!(prefab_ids(&hits)[..2], ["archive", "files"]);
-    assert_eq!(ids(&hits[1].functions), ["files/parse_file", "files/parseFileName"]);
-    assert!(hits.iter().all(|hit| hit.functions.len() <= 2));
+    assert_eq!(prefab_ids(&hits)[..2], ["files", "archive"], "a name that is the need");
+    assert_eq!(ids(&hits[0].functions), ["files/parse_file", "files/parseFileName"]);
+    assert_eq!(hits[1].functions.len(), 10, "of a large prefab more are named");
+    assert!(hits[2..].iter().all(|hit| hit.functions.len() <= 2));
 
     let exact = index.rank_prefabs(Ranker::Search, "Files", &options, 1);
     assert_eq!(exact[0].prefab.id, "files");

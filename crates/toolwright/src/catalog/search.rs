@@ -39,7 +39,7 @@ pub struct SearchOptions {
     pub author: Option<String>,
     /// Maximum number of prefabs
     pub limit: usize,
-    /// Maximum number of functions that are named with a prefab
+    /// Maximum number of functions that are named with a prefab; of a large one, up to ten are
     pub functions: usize,
     /// Whether hits are explained
     pub explain: bool,
@@ -97,7 +97,8 @@ impl SearchOptions {
     }
 
     fn filtered<'f>(&self, filter: &'f dyn Fn(&str) -> bool) -> Options<'f> {
-        let mut filtered = Options::default().with_limit(self.limit).with_filter(filter);
+        let options = Options::default().with_limit(self.limit).with_filter(filter);
+        let mut filtered = options.with_weak_hits(true);
         filtered.tags.clone_from(&self.tags);
         filtered.author.clone_from(&self.author);
         filtered
@@ -117,6 +118,11 @@ pub struct PrefabHit {
 }
 
 impl PrefabHit {
+    /// Whether all of its functions are weak hits.
+    pub fn is_weak(&self) -> bool {
+        !self.functions.is_empty() && self.functions.iter().all(|function| function.is_weak)
+    }
+
     /// Returns it as an entry of an index, with its functions as another function writes them.
     pub fn to_json(&self, function: impl Fn(&FunctionHit) -> Object) -> Object {
         let manifest = &self.prefab.manifest;
@@ -142,8 +148,20 @@ pub struct FunctionHit {
     pub description: String,
     /// The score, comparable only within the hits of one query
     pub score: f32,
+    /// Whether it shares only few and common words with the query. Weak hits come last.
+    pub is_weak: bool,
     /// The terms behind the score, if the hit is explained
     pub matches: Vec<Match>,
+}
+
+impl FunctionHit {
+    /// Returns its name and description, and that it is weak.
+    pub fn to_json(&self) -> Object {
+        let mut document =
+            object! {"name": self.name.as_str(), "description": self.description.as_str()};
+        document.insert_some("weak", self.is_weak.then_some(true));
+        document
+    }
 }
 
 /// Names of parameters by the name of their function as a tool.
@@ -321,6 +339,7 @@ impl Catalog {
                     name: function.name.clone(),
                     description: function.description.clone(),
                     score: found.score,
+                    is_weak: found.is_weak,
                     matches,
                 })
             });

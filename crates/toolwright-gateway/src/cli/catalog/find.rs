@@ -118,12 +118,9 @@ fn write(common: &Common, catalog: &Catalog, hits: &[PrefabHit]) -> Result<(), F
         for (index, function) in hit.functions.iter().enumerate() {
             let prefab = if index == 0 { prefab.clone() } else { String::new() };
             let name = one_line(&function.name);
-            rows.push([
-                prefab,
-                name,
-                format!("{:.2}", function.score),
-                one_line(&function.description),
-            ]);
+            let mark = if function.is_weak { " weak" } else { "" };
+            let score = format!("{:.2}{mark}", function.score);
+            rows.push([prefab, name, score, one_line(&function.description)]);
             let matches = function.matches.iter().map(|found| {
                 let explained = format!("{:?} '{}' {:.2}", found.field, found.term, found.weight);
                 [String::new(), String::new(), String::new(), explained.to_lowercase()]
@@ -136,11 +133,8 @@ fn write(common: &Common, catalog: &Catalog, hits: &[PrefabHit]) -> Result<(), F
 }
 
 fn function(hit: &FunctionHit) -> Object {
-    let mut document = object! {
-        "name": hit.name.as_str(),
-        "description": hit.description.as_str(),
-        "score": f64::from(hit.score),
-    };
+    let mut document = hit.to_json();
+    document.push("score", f64::from(hit.score));
     if !hit.matches.is_empty() {
         let matches = hit.matches.iter().map(|found| {
             Json::from(object! {

@@ -13,6 +13,10 @@ use crate::prelude::*;
 const NONE_CHOSEN: &str = "Functions were found, but none that serves this need. Describe it in other words, or set \
     `use_llm_filter` to false.";
 
+/// What to try if all hits are weak.
+const ALL_WEAK: &str = "These functions share only a few common words with the query (`weak`), and may not serve it. Read \
+    their descriptions, or try other words.";
+
 /// A search in a catalog.
 type Search = fn(&Catalog, &Access, &str, &SearchOptions) -> Result<Vec<PrefabHit>, CatalogError>;
 
@@ -93,7 +97,7 @@ pub(super) async fn prefab_recommend(
             }
         }
         found.truncate(top_k);
-        hint = found.is_empty().then_some(NONE_CHOSEN);
+        hint = if found.is_empty() { Some(NONE_CHOSEN) } else { hint };
     }
     let mut result = object! {
         "recommended_prefabs": found.iter().map(prefab).collect::<Vec<Json>>(),
@@ -119,7 +123,10 @@ async fn find(
     let search = move || {
         catalog.hide_parameters(runner.all_hidden());
         let found = search(&catalog, &access, &query, &options)?;
-        let hint = if found.is_empty() { Some(catalog.hint(&access, &options)?) } else { None };
+        let hint = match &found[..] {
+            [] => Some(catalog.hint(&access, &options)?),
+            found => found.iter().all(PrefabHit::is_weak).then_some(ALL_WEAK),
+        };
         Ok::<_, CatalogError>((found, hint))
     };
     let found = tokio::task::spawn_blocking(search).await;
@@ -134,8 +141,5 @@ async fn find(
 
 /// A found prefab, with the names and descriptions of its best functions.
 fn prefab(hit: &PrefabHit) -> Json {
-    let function = |own: &FunctionHit| {
-        object! {"name": own.name.as_str(), "description": own.description.as_str()}
-    };
-    hit.to_json(function).into()
+    hit.to_json(FunctionHit::to_json).into()
 }

@@ -275,6 +275,23 @@ async fn a_published_function_whose_file_no_request_has_is_found_and_not_run() {
 }
 
 #[tokio::test]
+async fn a_model_is_told_which_hits_are_weak() {
+    let site = Site::new();
+    let toolbox = site.toolbox(site.runner());
+    let found = async |tool, need: &str| {
+        text(&make(&toolbox, tool, &format!(r#"{{"query": "{need}"}}"#)).await)
+    };
+    for tool in ["search_prefabs", "prefab_recommend"] {
+        let weak =
+            found(tool, "telescopes, lighthouses and harbours in a file of the cliffs").await;
+        assert_eq!(weak.matches(r#""weak":true"#).count(), 5, "{tool}: {weak}");
+        assert!(weak.contains("share only a few common words"), "{tool}: {weak}");
+        let real = found(tool, "read_file").await;
+        assert!(!real.contains("share only a few"), "{tool}: {real}");
+    }
+}
+
+#[tokio::test]
 async fn queries_have_a_maximum_length() {
     let site = Site::new();
     let toolbox = site.toolbox(site.runner());

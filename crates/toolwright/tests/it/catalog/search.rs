@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use toolwright::Json;
 use toolwright::catalog::{
-    Access, Catalog, Dictionary, Manifest, Package, PublishOptions, SearchOptions, Visibility,
-    read_word_vectors,
+    Access, Catalog, Dictionary, Manifest, Package, PrefabHit, PublishOptions, SearchOptions,
+    Visibility, read_word_vectors,
 };
 
 use crate::process::{self, Player};
@@ -64,7 +64,8 @@ fn a_dictionary_translates_queries() {
     catalog.publish(packages(1).remove(0), PublishOptions::default()).unwrap();
     let (all, options) = (Access::everything(), SearchOptions::default());
     let need = "變換格式";
-    assert!(catalog.recommend(&all, need, &options).unwrap().is_empty());
+    let hits = catalog.recommend(&all, need, &options).unwrap();
+    assert!(hits.iter().all(PrefabHit::is_weak), "{hits:?}");
     assert!(catalog.hint(&all, &options).unwrap().contains("other or fewer words"));
     let entries = "變換 变换 [bian4 huan4] /to convert/\n格式 格式 [ge2 shi4] /format/\n";
     catalog.set_dictionary(Dictionary::parse(entries).unwrap());
