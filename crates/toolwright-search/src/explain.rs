@@ -50,12 +50,9 @@ impl Index {
             let text = format!("{} {}", self.term_text(first), self.term_text(second));
             divide(&text, score, frequencies, &mut matches);
         });
-        let titles = self.title_scores(query, slot).into_iter();
-        matches.extend(titles.map(|(term, field, weight)| Match {
-            field,
-            term: self.term_text(term).to_owned(),
-            weight,
-        }));
+        for (term, field, weight) in self.title_scores(query, slot) {
+            matches.push(Match { field, term: self.term_text(term).to_owned(), weight });
+        }
         matches.sort_by(|a, b| {
             b.weight
                 .total_cmp(&a.weight)

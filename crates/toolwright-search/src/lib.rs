@@ -11,7 +11,8 @@
 //!
 //! Both rankers score with BM25F over [`Field`]s. English and Russian words are stemmed; names in
 //! camel case and snake case are split; Chinese, Japanese and Korean text is indexed as characters
-//! and pairs of characters. A query that nothing answers has no hits.
+//! and pairs of characters. A name or a first sentence that is the query counts for more than its words. A query that
+//! nothing answers has no hits, or a few that are marked as weak if [`Options::keep_weak`] is set.
 //!
 //! A [`Dictionary`] translates the words of a query, so that a need in Chinese finds functions that are
 //! described in English, and the reverse.

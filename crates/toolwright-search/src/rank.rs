@@ -76,7 +76,7 @@ impl Index {
     /// Ranks functions: exact names, then by descending score, then by id.
     pub fn rank(&self, ranker: Ranker, text: &str, options: &Options<'_>) -> Vec<Hit> {
         let ranking = Ranking::new(self, ranker, text, options);
-        let mut hits = ranking.hits(options.limit, |_| usize::MAX);
+        let mut hits = ranking.hits(options.limit, &|_| usize::MAX);
         hits.truncate(options.limit);
         hits.into_iter().map(|hit| hit.1).collect()
     }
@@ -111,7 +111,7 @@ impl Index {
             .take(options.limit)
             .collect();
         let wanted = options.limit.saturating_mul(functions.max(MAX_LARGE_FUNCTIONS));
-        for (prefab, hit) in ranking.hits(wanted, named_of) {
+        for (prefab, hit) in ranking.hits(wanted, &named_of) {
             let found = prefabs.iter_mut().find(|found| found.prefab.id == prefab.id);
             if let Some(found) = found {
                 if !found.is_exact && found.functions.len() < named_of(prefab) {
@@ -125,6 +125,9 @@ impl Index {
         prefabs
     }
 }
+
+/// Maximum number of functions of a prefab.
+type PerPrefab<'f> = &'f dyn Fn(&Prefab) -> usize;
 
 /// The scores of a query.
 struct Ranking<'i> {
@@ -186,11 +189,7 @@ impl<'i> Ranking<'i> {
     }
 
     /// Exact names, then up to `limit` other functions or more, at most `per_prefab` of each prefab.
-    fn hits(
-        &self,
-        limit: usize,
-        per_prefab: impl Fn(&Prefab) -> usize,
-    ) -> Vec<(&'i Arc<Prefab>, Hit)> {
+    fn hits(&self, limit: usize, per_prefab: PerPrefab<'_>) -> Vec<(&'i Arc<Prefab>, Hit)> {
         let exact = self.exact_names();
         let mut best = self.best(limit, per_prefab);
         best.retain(|candidate| exact.iter().all(|exact| exact.slot != candidate.slot));
@@ -232,7 +231,7 @@ impl<'i> Ranking<'i> {
 
     /// The best documents that the options accept, the best first. From the first one on that is not relevant by its
     /// words they are weak. A vector changes the order, and not the number of weak ones.
-    fn best(&self, limit: usize, per_prefab: impl Fn(&Prefab) -> usize) -> Vec<Candidate<'i>> {
+    fn best(&self, limit: usize, per_prefab: PerPrefab<'_>) -> Vec<Candidate<'i>> {
         let wanted = limit.max(MIN_CANDIDATES);
         let scored = (0..).zip(&self.scores).filter(|(_, score)| **score > 0.0);
         let mut rest: Vec<(f32, Slot)> = scored.map(|(slot, score)| (*score, slot)).collect();

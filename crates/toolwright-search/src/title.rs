@@ -19,35 +19,33 @@ impl Index {
     pub(crate) fn title_scores(&self, query: &Query, slot: Slot) -> Vec<(TermId, Field, f32)> {
         let Some(entry) = &self.entries[slot as usize] else { return Vec::new() };
         let mut fields = entry.terms.split(|term| *term == END_OF_FIELD);
-        let name = fields.next().unwrap_or_default();
+        let name = self.scores_of(query, Field::Name, fields.next().unwrap_or_default());
         let summary = fields.next().and_then(|terms| terms.get(..entry.summary));
-        let titles = [(Field::Name, name), (Field::Description, summary.unwrap_or_default())];
-        let shared = titles.map(|(field, title)| {
-            let mut shared = self.shared_words(query, title);
-            let both: f32 = shared.iter().map(|(_, information)| information).sum();
-            let words = (0..).zip(title).filter(|(at, term)| !title[..*at].contains(term));
-            let all: f32 = words.map(|(_, term)| self.idf(*term)).sum();
-            let likeness = 2.0 * both / (query.words.information + all).max(f32::MIN_POSITIVE);
-            let factor = TITLE_WEIGHT * likeness.powi(POWER);
-            for (_, score) in &mut shared {
-                *score *= factor;
-            }
-            (likeness, field, shared)
-        });
-        let best = shared.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
-        let scores =
-            best.map(|(_, field, shared)| shared.into_iter().map(move |s| (s.0, field, s.1)));
-        scores.into_iter().flatten().collect()
+        let summary = self.scores_of(query, Field::Description, summary.unwrap_or_default());
+        let total = |scores: &[(_, _, f32)]| scores.iter().map(|own| own.2).sum::<f32>();
+        if total(&summary) > total(&name) { summary } else { name }
     }
 
-    /// Words of a query that a title has, with their information.
-    fn shared_words(&self, query: &Query, title: &[TermId]) -> Vec<(TermId, f32)> {
+    fn scores_of(
+        &self,
+        query: &Query,
+        field: Field,
+        title: &[TermId],
+    ) -> Vec<(TermId, Field, f32)> {
         let shared = query.words.known.iter().filter_map(|concept| {
             let found = concept.alternatives.iter().filter(|(term, _)| title.contains(term));
             let found = found.map(|(term, weight)| (*term, weight * self.idf(*term)));
-            let best = found.max_by(|a, b| a.1.total_cmp(&b.1));
-            best.map(|(term, information)| (term, information.min(concept.information)))
+            let (term, information) = found.max_by(|a, b| a.1.total_cmp(&b.1))?;
+            Some((term, field, information.min(concept.information)))
         });
-        shared.collect()
+        let mut scores: Vec<_> = shared.collect();
+        let both: f32 = scores.iter().map(|own| own.2).sum();
+        let words = (0..).zip(title).filter(|(at, term)| !title[..*at].contains(term));
+        let all: f32 = words.map(|(_, term)| self.idf(*term)).sum();
+        let likeness = 2.0 * both / (query.words.information + all).max(f32::MIN_POSITIVE);
+        for own in &mut scores {
+            own.2 *= TITLE_WEIGHT * likeness.powi(POWER);
+        }
+        scores
     }
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::features::light_of;
-use crate::openapi_report::fetch_github;
+use crate::openapi_report::{GITHUB, fetch};
 use crate::run::{Outcome, Program, root};
 
 /// The sets.
@@ -19,7 +19,7 @@ pub(super) fn write_sets() -> Outcome<[PathBuf; 2]> {
     let features = light_of("toolwright");
     Program::cargo()
         .with(&["run", "--quiet", "-p", "toolwright", "--features", &features])
-        .with(&["--example", "write_openapi_sets", "--", &fetch_github()?])
+        .with(&["--example", "write_openapi_sets", "--", &fetch(GITHUB)?.concat()])
         .with(&FOLDERS)
         .run()?;
     let folders = FOLDERS.map(|folder| root().join(folder));
