@@ -238,14 +238,18 @@ impl<'i> Ranking<'i> {
         let mut best = Vec::new();
         let mut taken: HashMap<&str, usize> = HashMap::new();
         let mut count = wanted;
-        while best.len() < wanted && !rest.is_empty() {
+        // Further functions of a prefab take no place of others, since their titles may bring them forward.
+        let mut places = 0;
+        while places < wanted && !rest.is_empty() {
             for slot in self.take_best(&mut rest, count) {
                 let Some(entry) = &self.index.entries[slot as usize] else { continue };
                 let taken = taken.entry(&entry.prefab.id).or_default();
-                if *taken < per_prefab(&entry.prefab)
-                    && best.len() < wanted
+                let shown = per_prefab(&entry.prefab);
+                if *taken < shown.max(MIN_CANDIDATES)
+                    && places < wanted
                     && let Some(candidate) = self.accepted(slot)
                 {
+                    places += usize::from(*taken < shown);
                     *taken += 1;
                     best.push(candidate);
                 }

@@ -78,8 +78,10 @@ fn write_large_api(at: &Path) -> String {
             }
         }
     }
-    operations
-        .push(("stacks/list_pull_requests".to_owned(), "List stacks of pull requests".to_owned()));
+    for number in 0..30 {
+        let id = format!("stacks/list_pull_requests_{number}");
+        operations.push((id, format!("List stack {number} of the requests to pull")));
+    }
     let remark = "Results come in pages, in the order of their creation.";
     let paths = operations.iter().map(|(id, summary)| {
         let operation = format!(r#"{{"operationId":"{id}","summary":"{summary}","description":"{remark}","responses":{{}}}}"#);
@@ -109,7 +111,7 @@ fn a_large_prefab_is_searched_by_summaries_and_weak_hits_are_marked() {
             "{command}"
         );
         assert_eq!(functions[0].get("weak"), None);
-        assert_eq!(functions.len(), 9, "{command} names more functions of a large prefab");
+        assert_eq!(functions.len(), 10, "{command} names more functions of a large prefab");
 
         let need = "telescopes, lighthouses and harbours of a repository";
         let hits = json(data, &[command, need]);

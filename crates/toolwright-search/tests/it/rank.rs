@@ -177,6 +177,21 @@ fn a_first_sentence_that_is_the_query_comes_first() {
 }
 
 #[test]
+fn a_first_sentence_that_is_the_query_comes_first_in_a_large_prefab() {
+    let mut index = large_api();
+    for number in 0..40 {
+        let description =
+            format!("List reminders of kind {number}\n\nOpen invoices have reminders.");
+        index.add(function(&format!("api/open_invoices_list_{number}"), &description));
+    }
+    for ranker in [Ranker::Search, Ranker::Recommend] {
+        let hits = index.rank_prefabs(ranker, "list open invoices", &Options::default(), 3);
+        assert_eq!(hits[0].functions[0].id, "api/billing_list", "{ranker:?}");
+        assert_eq!(hits[0].functions.len(), 7, "{ranker:?}");
+    }
+}
+
+#[test]
 fn an_explanation_of_a_first_sentence_adds_up() {
     let (index, options) = (large_api(), Options::default());
     let query = "list open invoices";

@@ -284,7 +284,9 @@ async fn a_model_is_told_which_hits_are_weak() {
     for tool in ["search_prefabs", "prefab_recommend"] {
         let weak =
             found(tool, "telescopes, lighthouses and harbours in a file of the cliffs").await;
-        assert_eq!(weak.matches(r#""weak":true"#).count(), 5, "{tool}: {weak}");
+        let functions = weak.matches(r#"{"name":"#).count();
+        assert!((1..=5).contains(&functions), "{tool}: {weak}");
+        assert_eq!(weak.matches(r#""weak":true"#).count(), functions, "{tool}: {weak}");
         assert!(weak.contains("share only a few common words"), "{tool}: {weak}");
         let real = found(tool, "read_file").await;
         assert!(!real.contains("share only a few"), "{tool}: {real}");
