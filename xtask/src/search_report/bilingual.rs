@@ -1,8 +1,8 @@
 //! Queries in Chinese over tools that are described in English, by way of CC-CEDICT.
 //!
 //! `chinese.jsonl` has queries of `ACEBench` (MIT), Seal-Tools (Apache-2.0) and `MetaTool` (MIT) and of the
-//! set `github`, translated for this report: a regular sample of each set, so that none was chosen for its result. The dictionary has a
-//! licence of its own, CC BY-SA 4.0, and comes from a Python package.
+//! set `github`, translated for this report: a regular sample of each set, so that none was chosen for its result. The
+//! dictionary has a licence of its own, CC BY-SA 4.0, and comes from a Python package.
 
 use std::collections::HashMap;
 use std::fmt::Display;
