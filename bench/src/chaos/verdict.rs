@@ -34,6 +34,7 @@ const DATA: &[&str] = &[
     "ledger.sqlite",
     "plans.claims",
     "plans.sqlite",
+    "serve.lock",
     "signing.key",
     "store.sqlite",
     "work",
