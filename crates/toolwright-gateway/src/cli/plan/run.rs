@@ -297,6 +297,8 @@ impl Runs {
         let filter = RunFilter { status, limit: Some(self.limit), ..RunFilter::default() };
         let runs = tools::runtime()?.block_on(async {
             let local = journal(&self.tools)?.list(&filter).await.map_err(exit::failed)?;
+            // A wrong configuration is an error, and not an unreachable server.
+            self.temporal.server(&self.tools)?;
             let remote = self.temporal.runs(&self.tools, &filter).await.unwrap_or_else(|failure| {
                 failure.warn("its runs are not listed");
                 Vec::new()

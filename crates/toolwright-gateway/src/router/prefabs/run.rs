@@ -272,7 +272,7 @@ impl ResultText {
              and must fit into the gateway's memory. Call the function with fewer others, or ask it for less.",
             MAX_RESULT_BYTES >> 20
         );
-        let error = object! {"error_code": "RESULT_TOO_LARGE", "message": message};
+        let error = object! {"error_code": TOO_LARGE, "message": message};
         let text = Json::Object(object! {"status": FAILED, "error": error}).compact();
         ResultText { is_success: false, text, share }
     }
@@ -322,6 +322,9 @@ fn arguments(call: &RequestedCall<'_>, function: &Function) -> Result<Json, Refu
     Ok(Json::Object(arguments))
 }
 
+/// The code of a result that does not fit into the gateway's memory.
+const TOO_LARGE: &str = "RESULT_TOO_LARGE";
+
 /// The member of the arguments and of the result that has files.
 const FILES: &str = "files";
 
@@ -351,10 +354,11 @@ fn outcome(status: &CallStatus, has_files: bool) -> Result<Object, Object> {
         }
     };
     if let Some(error) = &result.error {
-        return Err(object! {
-            "error_code": error.kind.as_str().to_uppercase(),
-            "message": error.text.as_str(),
-        });
+        let code = match error.tool_kind.as_deref() {
+            Some("limit") => TOO_LARGE.to_owned(),
+            _ => error.kind.as_str().to_uppercase(),
+        };
+        return Err(object! {"error_code": code, "message": error.text.as_str()});
     }
     let (output, files) = separate(result, has_files);
     Ok(object! {"status": SUCCESS, "output": output, "files": files})

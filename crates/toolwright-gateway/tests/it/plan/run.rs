@@ -127,7 +127,7 @@ fn a_run_that_is_interrupted_has_named_itself() {
     child.wait().unwrap();
     let run = line.trim().strip_prefix("run ").unwrap_or_else(|| panic!("{line}"));
     let report = json(&plan(folder.path(), &["show", run, "--json"], ""));
-    assert_eq!(text(&report, "status"), "running");
+    assert_eq!(text(&report, "status"), "interrupted");
 }
 
 #[test]

@@ -457,16 +457,19 @@ fn documents_that_are_large_once_parsed_are_refused() {
 
 #[test]
 fn the_results_of_a_request_are_bounded_together() {
-    let gateway = start("[limits]\nbody = 1048576\nmemory = 8388608\n");
+    let gateway = start("[limits]\nbody = 1048576\nmemory = 16777216\n");
     let large = || call("large", r#"{"megabytes": 2}"#);
-    let calls = [large(), large(), large(), call("echo", r#"{"word": "a"}"#)];
+    let small = call("echo", r#"{"word": "a"}"#);
+    let calls = [large(), large(), large(), large(), large(), large(), small];
     let answer = run(&gateway, &[], &calls).ok().json();
     assert_eq!(word(&answer, "/status"), "PARTIAL");
     assert_eq!(schema("RunResult").violations(&answer), []);
     let results = items_at(&answer, "/results");
     let refused = results.iter().filter_map(|own| own.pointer("/error/error_code")?.as_str());
-    assert_eq!(refused.collect::<Vec<_>>(), ["RESULT_TOO_LARGE"], "two of three fit");
-    assert_eq!(word(&results[3], "/status"), "SUCCESS");
+    let refused: Vec<&str> = refused.collect();
+    assert!((1..6).contains(&refused.len()), "some of six fit: {refused:?}");
+    assert!(refused.iter().all(|code| *code == "RESULT_TOO_LARGE"), "{refused:?}");
+    assert_eq!(word(&results[6], "/status"), "SUCCESS");
     // The memory is free again.
     let answer = run(&gateway, &[], &[large(), large()]).ok().json();
     assert_eq!(word(&answer, "/status"), "SUCCESS");
