@@ -104,6 +104,7 @@ impl PlanWorkflow {
                 while let Some(answer) = host.take_answer() {
                     driver.take_message(answer).await;
                 }
+                host.publish(Vec::new(), driver.replay.is_waiting());
                 let active_ms = driver.active_ms();
                 let state = ctx.state_mut(|own| {
                     own.state.as_mut().ok().map(|state| {

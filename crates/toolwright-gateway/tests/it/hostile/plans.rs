@@ -21,7 +21,6 @@ fn gateway() -> Gateway {
 
 fn assert_bounded(gateway: &Gateway, what: &str) {
     let peak = gateway.peak_memory();
-    eprintln!("PEAK {what} {}", peak >> 20);
     assert!(peak < MEMORY + BESIDE, "{what}: {} MB", peak >> 20);
     assert_well(gateway);
 }
