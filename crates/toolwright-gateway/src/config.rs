@@ -155,10 +155,14 @@ impl Config {
 
     /// Reads the data folder from the file that [`load`](Config::load) reads, and nothing else.
     pub fn load_data(path: Option<&Path>) -> Result<PathBuf, ConfigError> {
-        let Some((path, text)) = read(path)? else { return Ok(Config::default().data) };
-        let file = File::new(&text, path.parent().unwrap_or(Path::new("")), &|_| None);
-        let data = file.root().and_then(|mut root| data(&file, &mut root));
-        data.map_err(|error| error.with_file(path))
+        let read = load_part(path, data)?;
+        Ok(read.unwrap_or_else(|| Config::default().data))
+    }
+
+    /// Reads the Temporal server alone, from the same file.
+    pub fn load_temporal(path: Option<&Path>) -> Result<Option<Temporal>, ConfigError> {
+        let read = load_part(path, |_, root| Ok(plans::read(root.table("plans")?)?.1))?;
+        Ok(read.flatten())
     }
 
     /// Parses the text of a file that is in a folder.
@@ -212,6 +216,17 @@ fn read(path: Option<&Path>) -> Result<Option<(&Path, String)>, ConfigError> {
         Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(ConfigError::new("", error.to_string()).with_file(file)),
     }
+}
+
+/// Reads a part of the file, if there is one. Secrets are not needed.
+fn load_part<T>(
+    path: Option<&Path>,
+    part: impl FnOnce(&File<'_>, &mut Table<'_>) -> Result<T, ConfigError>,
+) -> Result<Option<T>, ConfigError> {
+    let Some((path, text)) = read(path)? else { return Ok(None) };
+    let file = File::new(&text, path.parent().unwrap_or(Path::new("")), &|_| None);
+    let part = file.root().and_then(|mut root| part(&file, &mut root));
+    part.map(Some).map_err(|error| error.with_file(path))
 }
 
 fn data(file: &File<'_>, root: &mut Table<'_>) -> Result<PathBuf, ConfigError> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Temporal};
 
 /// Arguments that select the configuration and the data folder.
 #[derive(Debug, Clone, Args)]
@@ -25,6 +25,11 @@ impl ConfigOptions {
             config.data.clone_from(data);
         }
         Ok(config)
+    }
+
+    /// Returns the Temporal server. The rest of the configuration is not read.
+    pub(crate) fn temporal(&self) -> Result<Option<Temporal>, ConfigError> {
+        Config::load_temporal(self.config.as_deref())
     }
 
     /// Returns the data folder. The rest of the configuration is not read, so its secrets need not be set.

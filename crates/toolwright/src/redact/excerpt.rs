@@ -101,7 +101,7 @@ mod tests {
     fn a_secret_at_the_cut_is_redacted_and_the_rest_is_not_read() {
         for at in 0..40 {
             let text =
-                format!("{}sk-proj-{} {}", "x".repeat(at), "aB3".repeat(24), "y ".repeat(500_000));
+                format!("{} sk-proj-{} {}", "x".repeat(at), "aB3".repeat(24), "y ".repeat(500_000));
             let value = Json::from(vec![Json::from(text)]);
             let shown = preview(&value, 30);
             assert!(!shown.contains("aB3") && shown.ends_with(CUT), "{shown}");

@@ -110,7 +110,7 @@ impl TemporalOptions {
     /// Returns the server that the arguments or the configuration name.
     pub(super) fn server(&self, tools: &PlanToolOptions) -> Result<Option<Temporal>, Failure> {
         let TemporalOptions { address, namespace, .. } = self;
-        let configured = tools.load_config()?.temporal;
+        let configured = tools.config.temporal()?;
         let is_named = configured.is_some() || address.is_some() || namespace.is_some();
         let server = configured.unwrap_or_default();
         Ok(is_named.then(|| Temporal {

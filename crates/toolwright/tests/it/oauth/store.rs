@@ -107,6 +107,6 @@ async fn an_invalid_key_file_is_refused() {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     }
     let error = TokenKey::open(&path).unwrap_err().to_string();
-    assert!(error.contains("is not 32 bytes long"), "{error}");
+    assert!(error.contains("does not have a random key of 32 bytes"), "{error}");
     assert!(!format!("{:?}", TokenKey::from_bytes([65; 32])).contains("65"));
 }
