@@ -1,8 +1,10 @@
 //! Answers to questions of a run that is being driven, and calls that run after an approval.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Barrier, Notify, Semaphore};
 use toolwright::call::{Policy, Rule, Verdict};
 use toolwright::handle::MemoryHandles;
 use toolwright::plan::journal::RunFilter;
@@ -120,4 +122,34 @@ async fn large_calls_wait_for_people_a_few_at_a_time() {
     assert_eq!(report.status(), RunStatus::Succeeded, "{}", Json::from(report.to_json()));
     assert_eq!(log.take().len(), 4);
     assert!(asked.len() > 1 && asked.iter().all(|count| (1..=3).contains(count)), "{asked:?}");
+}
+
+#[tokio::test]
+async fn items_that_were_interrupted_run_together_again() {
+    let (started, resumed) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicBool::new(false)));
+    let together = Arc::new(Barrier::new(4));
+    let (begun, again) = (Arc::clone(&started), Arc::clone(&resumed));
+    let meet = Handler::new(Tool::function("meet", open_schema()), move |_, _| {
+        let (begun, again, together) =
+            (Arc::clone(&begun), Arc::clone(&again), Arc::clone(&together));
+        async move {
+            if !again.load(Ordering::Relaxed) {
+                begun.add_permits(1);
+                return std::future::pending().await;
+            }
+            together.wait().await;
+            Ok(Output::text("met"))
+        }
+    });
+    let engine = LocalEngine::new(Toolbox::new([meet.with_effect(Effect::None)]).unwrap());
+    let text = r#"{"plan":"1","steps":{"meet":{"tool":"meet","each":[1,2,3,4]}}}"#;
+    let id = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
+    tokio::select! {
+        ended = engine.drive(&id, None) => panic!("{ended:?}"),
+        all = started.acquire_many(4) => drop(all.unwrap()),
+    }
+    resumed.store(true, Ordering::Relaxed);
+    // One after the other, the first would wait forever.
+    let report = tokio::time::timeout(Duration::from_secs(30), engine.drive(&id, None)).await;
+    assert_eq!(report.unwrap().unwrap().status(), RunStatus::Succeeded);
 }
