@@ -343,14 +343,14 @@ fn ids(calls: &[RecordedCall]) -> Vec<Option<String>> {
 
 /// Returns an id for a step that is not taken: the name of its tool, with a number if necessary.
 pub(super) fn step_id(tool: &str, taken: &mut HashSet<String>) -> Option<String> {
-    let own = split_name(tool).1;
-    let own = own.rsplit('/').next().unwrap_or(own);
+    let name = split_name(tool).1;
+    let name = name.rsplit('/').next().unwrap_or(name);
     let is_inner = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
-    let own: String = own.chars().take(MAX_NAME_CHARS).collect();
-    let own = own.replace(|letter: char| !is_inner(letter), "_");
-    let own = if id_problem(&own).is_some() { format!("step_{own}") } else { own };
-    let numbered = (2..).map(|number: usize| format!("{own}_{number}"));
-    let id = std::iter::once(own.clone()).chain(numbered).find(|id| !taken.contains(id))?;
+    let name: String = name.chars().take(MAX_NAME_CHARS).collect();
+    let name = name.replace(|letter: char| !is_inner(letter), "_");
+    let name = if id_problem(&name).is_some() { format!("step_{name}") } else { name };
+    let numbered = (2..).map(|number: usize| format!("{name}_{number}"));
+    let id = std::iter::once(name.clone()).chain(numbered).find(|id| !taken.contains(id))?;
     taken.insert(id.clone());
     Some(id)
 }

@@ -165,7 +165,8 @@ impl Approvals {
 }
 
 async fn find(store: &Store, id: &str) -> Result<ApprovalRecord, Failure> {
-    let found = store.all().await.map_err(exit::failed)?.into_iter().find(|own| own.id == id);
+    let found =
+        store.all().await.map_err(exit::failed)?.into_iter().find(|approval| approval.id == id);
     found.ok_or_else(|| {
         let hint = "`toolwright approvals` lists those that wait";
         Failure::failed(format!("there is no approval '{}'", Escaped(id))).with_hint(hint)

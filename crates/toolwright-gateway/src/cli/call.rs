@@ -129,8 +129,8 @@ impl Call {
         };
         let Ok(handler) = all.resolve(name).await else { return Ok(all) };
         name.clone_from(&handler.tool().name);
-        let own = name.clone();
-        let others = all.filtered(move |name| name != own);
+        let called = name.clone();
+        let others = all.filtered(move |name| name != called);
         let toolbox = others.with_handlers([handler.with_budget(MAX_SHOWN_BYTES)]);
         toolbox.map_err(exit::failed)
     }

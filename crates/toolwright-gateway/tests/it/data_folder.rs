@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use toolwright::store::ExpiringStore;
 
 use crate::gateway::until;
-use crate::run::{ok_in, toolwright_in};
+use crate::run::{ok_in, toolwright_in, write_words_prefab};
 
 const PLAN: &str =
     r#"{"plan": "1", "steps": {"list": {"tool": "list_files", "args": {}}}, "outputs": {}}"#;
@@ -25,13 +25,7 @@ fn prepared() -> (TempDir, PathBuf) {
     std::fs::write(folder.path().join("prefab.json"), manifest).unwrap();
     std::fs::write(folder.path().join("prefab-2.json"), manifest.replace("0.1.0", "0.2.0"))
         .unwrap();
-    let words = folder.path().join("words");
-    std::fs::create_dir(&words).unwrap();
-    let manifest = r#"{"id":"words-prefab","version":"0.1.0","name":"w","description":"Counts words.",
-        "functions":[{"name":"count","description":"Counts.","parameters":[]}],
-        "runtime":{"process":{"command":["sh","run.sh"]}}}"#;
-    std::fs::write(words.join("prefab.json"), manifest).unwrap();
-    std::fs::write(words.join("run.sh"), "echo 7").unwrap();
+    write_words_prefab(folder.path());
     (folder, others.join("data"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::run::{fixture, ok_in};
+use crate::run::{fixture, ok_in, write_words_prefab};
 
 #[test]
 fn a_closed_pipe_is_no_error_for_any_command_that_prints() {
@@ -15,13 +15,7 @@ fn a_closed_pipe_is_no_error_for_any_command_that_prints() {
     }
     std::fs::write(folder.path().join("batch.jsonl"), format!(r#"{{"tool":{tool},"args":{{}}}}"#))
         .unwrap();
-    let words = folder.path().join("words");
-    std::fs::create_dir(&words).unwrap();
-    let manifest = r#"{"id":"words-prefab","version":"0.1.0","name":"w","description":"Counts words.",
-        "functions":[{"name":"count","description":"Counts.","parameters":[]}],
-        "runtime":{"process":{"command":["sh","run.sh"]}}}"#;
-    std::fs::write(words.join("prefab.json"), manifest).unwrap();
-    std::fs::write(words.join("run.sh"), "echo 7").unwrap();
+    write_words_prefab(folder.path());
     ok_in(folder.path(), &["catalog", "add", "words"]);
     ok_in(folder.path(), &["call", "list_files"]);
     let run = ok_in(folder.path(), &["plan", "run", "plan.json", "--json"]);

@@ -53,6 +53,17 @@ pub fn ok_in(folder: &Path, arguments: &[&str]) -> String {
     ran.text()
 }
 
+/// Writes the folder `words`, with a prefab whose function `count` runs as a process.
+pub fn write_words_prefab(folder: &Path) {
+    let words = folder.join("words");
+    std::fs::create_dir(&words).unwrap();
+    let manifest = r#"{"id":"words-prefab","version":"0.1.0","name":"w","description":"Counts words.",
+        "functions":[{"name":"count","description":"Counts.","parameters":[]}],
+        "runtime":{"process":{"command":["sh","run.sh"]}}}"#;
+    std::fs::write(words.join("prefab.json"), manifest).unwrap();
+    std::fs::write(words.join("run.sh"), "echo 7").unwrap();
+}
+
 /// A file of the repository's fixtures.
 pub fn fixture(relative: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(relative);

@@ -313,6 +313,8 @@ impl LocalEngine {
 
     /// Leaves a run that nothing drives as interrupted, with a reason, which is returned.
     async fn interrupt(&self, run: &str, reason: &str) -> Result<String, PlanRunError> {
+        // An answer waits until the reason is recorded; it would be refused while the run is claimed.
+        let _turn = self.answering.lock().await;
         let _claim = self.journal.claim(run).await?;
         let error = StepError::new(INTERRUPTED, reason);
         let event = EntryEvent::DriveEnded { error: Some(error) };

@@ -44,7 +44,7 @@ impl Interpreter {
 
     /// Returns the arguments of a step without `each` whose call was taken, with excerpts of the values.
     pub fn excerpt(&self, step: usize, excerpt: &mut dyn FnMut(&Json) -> Json) -> Option<Object> {
-        let own = &self.plan.steps[step];
+        let planned = &self.plan.steps[step];
         let is_taken = match &self.steps[step] {
             Progress::Open(open) => open.taken > 0,
             Progress::Settled(result) => {
@@ -52,7 +52,7 @@ impl Interpreter {
             }
             Progress::Waiting(_) => false,
         };
-        if own.each.is_some() || !is_taken {
+        if planned.each.is_some() || !is_taken {
             return None;
         }
         let argument = |(name, template): &(String, Template)| {
@@ -66,7 +66,7 @@ impl Interpreter {
             };
             Some((key(name), value))
         };
-        own.args.iter().map(argument).collect()
+        planned.args.iter().map(argument).collect()
     }
 
     /// Returns how much memory a filled template takes.
@@ -163,7 +163,8 @@ impl Interpreter {
             template.visit(&Path::ROOT, &mut |_, reference| {
                 if absent.is_none() {
                     let value = self.value(reference, item);
-                    let taken = value.and_then(|own| take(&mut left, own).map_err(Absent::Failed));
+                    let taken =
+                        value.and_then(|value| take(&mut left, value).map_err(Absent::Failed));
                     absent = taken.err();
                 }
             });
@@ -175,7 +176,7 @@ impl Interpreter {
     /// Returns the arguments of the next call of a step, which was [examined](Self::examine), and JSON Pointers to those to
     /// pass by handle.
     pub(super) fn arguments(&self, step: usize, open: &OpenStep) -> (Object, Vec<String>) {
-        let item = open.items.as_ref().and_then(|own| self.item(step, own, open.taken).ok());
+        let item = open.items.as_ref().and_then(|items| self.item(step, items, open.taken).ok());
         let (step, item) = (&self.plan.steps[step], item.as_deref().map(|item| (item, open.taken)));
         let mut arguments = Object::with_capacity(step.args.len());
         let mut as_handle = Vec::new();

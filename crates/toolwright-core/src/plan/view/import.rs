@@ -236,7 +236,7 @@ impl Import<'_> {
         fed: &[Fed],
         edit: &NodeEdit<'_>,
     ) -> Option<Template> {
-        let mut fed: Vec<&Fed> = fed.iter().filter(|own| own.parameter == name).collect();
+        let mut fed: Vec<&Fed> = fed.iter().filter(|fed| fed.parameter == name).collect();
         // The items of an array are added in order, whatever the order of the edges.
         fed.sort_by_cached_key(|fed| {
             let key = |segment: Cow<'_, str>| (segment.parse::<u64>().ok(), segment.into_owned());

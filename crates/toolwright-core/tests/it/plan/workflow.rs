@@ -33,8 +33,9 @@ fn errors(document: &str, tools: &PlanTools) -> Vec<String> {
 fn unordered(view: &Json) -> (Vec<(String, Json)>, Vec<String>) {
     let by_name = |list: &Json, key: &str| {
         let list = list.as_array().unwrap().iter();
-        let mut list: Vec<(String, Json)> =
-            list.map(|own| (at(own, key).as_str().unwrap().to_owned(), own.clone())).collect();
+        let mut list: Vec<(String, Json)> = list
+            .map(|entry| (at(entry, key).as_str().unwrap().to_owned(), entry.clone()))
+            .collect();
         list.sort_by(|a, b| a.0.cmp(&b.0));
         list
     };

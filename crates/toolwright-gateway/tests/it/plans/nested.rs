@@ -60,6 +60,14 @@ fn calls(upstream: &Upstream, function: &str) -> usize {
     upstream.received().iter().filter(|own| own.everything().contains(function)).count()
 }
 
+/// The run, when it says why it is not continued.
+pub fn interrupted(gateway: &Gateway, path: &str, headers: &[(&str, &str)]) -> Json {
+    until("the reason", || {
+        let shown = gateway.get(path, headers).ok().json();
+        shown.pointer("/error/message").is_some().then_some(shown)
+    })
+}
+
 pub fn ended(gateway: &Gateway, path: &str) -> Json {
     until("the end", || {
         let shown = gateway.get(path, &[]).ok().json();
@@ -83,7 +91,7 @@ fn a_killed_run_repeats_no_call_of_a_published_plan() {
     upstream.until_received(2);
     let gateway = gateway.crash(&format!("{LOCAL}[plans]\nresume = \"ask\"\n"));
     let path = format!("/v1/plans/{}", text_at(&run, "/run"));
-    let shown = gateway.get(&path, &[]).ok().json();
+    let shown = interrupted(&gateway, &path, &[]);
     assert_eq!(text_at(&shown, "/status"), "interrupted", "{shown}");
     gateway.post(&format!("{path}/resume"), &[], b"");
     let ended = ended(&gateway, &path);
@@ -102,7 +110,7 @@ fn an_effect_of_a_published_plan_that_was_interrupted_is_a_question_of_the_run()
     upstream.until_received(1);
     let gateway = gateway.crash(LOCAL);
     let path = format!("/v1/plans/{}", text_at(&run, "/run"));
-    let shown = gateway.get(&path, &[]).ok().json();
+    let shown = interrupted(&gateway, &path, &[]);
     assert_eq!(text_at(&shown, "/questions/0/step"), "order/pay", "{shown}");
     assert_eq!(text_at(&shown, "/questions/0/kind"), "uncertain", "{shown}");
     let answer = br#"{"step":"order/pay","answer":"output","output":{"paid":true}}"#;

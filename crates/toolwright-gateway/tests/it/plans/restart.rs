@@ -3,9 +3,9 @@
 use toolwright_core::{Json, object};
 
 use super::json;
-use super::nested::{LOCAL, ended, publish, publish_order};
+use super::nested::{LOCAL, ended, interrupted, publish, publish_order};
 use crate::gateway::upstream::{Reply, Upstream};
-use crate::gateway::{Gateway, items_at, text_at, until};
+use crate::gateway::{Gateway, items_at, text_at};
 
 fn done() -> Reply {
     Reply::json(200, r#"{"seen":true}"#)
@@ -68,10 +68,7 @@ fn a_run_is_not_continued_without_its_key_with_another_tool_or_with_an_open_effe
     let path = start(&gateway, LOOK_TWICE, &a);
     upstream.until_received(1);
     let gateway = gateway.crash(&others);
-    let shown = until("the reason", || {
-        let shown = gateway.get(&path, &b).ok().json();
-        shown.pointer("/error/message").is_some().then_some(shown)
-    });
+    let shown = interrupted(&gateway, &path, &b);
     assert_eq!(text_at(&shown, "/status"), "interrupted", "{shown}");
     assert!(text_at(&shown, "/error/message").contains("does not exist any more"), "{shown}");
     assert_eq!(upstream.received().len(), 1);
@@ -84,10 +81,7 @@ fn a_run_is_not_continued_without_its_key_with_another_tool_or_with_an_open_effe
     let path = start(&gateway, r#"{"plan":"1","steps":{"pay":{"tool":"shop-prefab/pay"}}}"#, &[]);
     upstream.until_received(1);
     let gateway = gateway.crash(LOCAL);
-    let shown = until("the reason", || {
-        let shown = gateway.get(&path, &[]).ok().json();
-        shown.pointer("/error/message").is_some().then_some(shown)
-    });
+    let shown = interrupted(&gateway, &path, &[]);
     assert_eq!(text_at(&shown, "/status"), "interrupted", "{shown}");
     assert!(text_at(&shown, "/error/message").contains("the call 'pay'"), "{shown}");
     assert_eq!(text_at(&shown, "/questions/0/step"), "pay");
@@ -112,10 +106,7 @@ fn a_run_that_was_in_progress_at_three_starts_is_not_started_again() {
         upstream.until_received(calls);
         gateway = gateway.crash(LOCAL);
     }
-    let shown = until("the reason", || {
-        let shown = gateway.get(&path, &[]).ok().json();
-        shown.pointer("/error/message").is_some().then_some(shown)
-    });
+    let shown = interrupted(&gateway, &path, &[]);
     assert!(text_at(&shown, "/error/message").contains("three starts in a row"), "{shown}");
     let gateway = gateway.crash(LOCAL);
     assert_eq!(text_at(&gateway.get(&path, &[]).ok().json(), "/status"), "interrupted");
