@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use self::case::{Answer, Case, Kind, Verdict};
 use self::peer::Comparison;
 use self::table::Table;
+use crate::build::{self, BINARY};
 use crate::run::{Failure, Outcome, Program, root};
 
 /// Whether the opt-in coercions are enabled.
@@ -58,7 +59,7 @@ pub(crate) fn run(directory: &str) -> Outcome {
             FILES.join(".jsonl, ")
         )));
     }
-    Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
+    build::gateway()?;
     let mut table = Table::default();
     let (mut named, mut plain) = (Vec::new(), Vec::new());
     let lines: Vec<String> = cases.iter().map(Case::line).collect();
@@ -102,9 +103,7 @@ fn judge(lines: &[String], mode: Mode) -> Outcome<Vec<Answer>> {
     let file = scratch()?;
     fs::write(&file, lines.join("\n"))?;
     let path = file.to_string_lossy();
-    let program =
-        ["run", "--quiet", "--package", "toolwright-gateway", "--", "args", "--batch", &path];
-    let mut program = Program::cargo().with(&program);
+    let mut program = Program::new(root().join(BINARY)).with(&["args", "--batch", &path]);
     if mode == Mode::Lenient {
         program = program.with(&["--lenient"]);
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::features;
 use crate::run::{Outcome, Program, root};
 
 /// How long each benchmark measures.
@@ -27,8 +26,8 @@ impl Length {
 
 /// Runs every `crates/*/benches/*.rs`.
 pub(crate) fn run(length: Length) -> Outcome {
-    let mut program = Program::cargo().with(&["bench", "--workspace"]);
-    program = program.with(&["--profile", length.profile(), "--features", &features::light()]);
+    let mut program =
+        Program::cargo().with(&["bench", "--workspace", "--profile", length.profile()]);
     for bench in find()? {
         program = program.with(&["--bench", &bench]);
     }

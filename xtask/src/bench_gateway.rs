@@ -38,12 +38,12 @@ fn length(options: &[&str]) -> Length {
     if options.contains(&"--short") { Length::Short } else { Length::Whole }
 }
 
-/// Builds the program and the gateway at once, so that they share their dependencies.
+/// Builds the program and the gateway at once, with the libraries that [`bench::run`](crate::bench::run) builds.
 fn program(length: Length, part: &str) -> Outcome<Program> {
     let profile = length.profile();
     Program::cargo()
-        .with(&["build", "--quiet", "--profile", profile, "--bins"])
-        .with(&["--package", "toolwright-gateway", "--package", "toolwright-bench"])
+        .with(&["build", "--quiet", "--workspace", "--profile", profile])
+        .with(&["--bin", "toolwright", "--bin", "toolwright-bench", "--bench", "telemetry"])
         .run()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
     Ok(Program::new(root().join(target).join(profile).join("toolwright-bench")).with(&[part]))

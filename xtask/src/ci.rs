@@ -122,7 +122,7 @@ fn format() -> Outcome {
 
 fn lints() -> Outcome {
     let program = Program::cargo().with(&["clippy", "--workspace", "--all-targets"]);
-    program.with(&["--features", &features::light()]).with(&["--", "-D", "warnings"]).run_shown()
+    program.with(&["--all-features", "--", "-D", "warnings"]).run_shown()
 }
 
 fn tests() -> Outcome {

@@ -1,9 +1,10 @@
 //! Agent clients, installed unmodified and run headless through the gateway against strict fake
 //! upstreams: `conformance/clients.py`.
 
-use crate::conformance::{BINARY, sdks};
+use crate::build::{self, BINARY};
+use crate::conformance::sdks;
 use crate::packages::{NodePackages, Venv};
-use crate::run::{Failure, Outcome, Program};
+use crate::run::{Failure, Outcome};
 
 const SCRIPT: &str = "conformance/clients.py";
 const INSTALLED: &str = "target/clients";
@@ -17,7 +18,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     {
         return Err(Failure(format!("unknown option {word}")));
     }
-    Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
+    build::gateway()?;
     let sdks = sdks();
     sdks.install()?;
     let environments =

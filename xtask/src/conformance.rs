@@ -4,11 +4,11 @@
 
 use std::fs;
 
+use crate::build::{self, BINARY};
 use crate::packages::{NodePackages, Venv};
 use crate::run::{Failure, Outcome, Program, root};
 
 /// The gateway under test.
-pub(crate) const BINARY: &str = "target/debug/toolwright";
 pub(crate) const JAVASCRIPT: NodePackages =
     NodePackages { source: "conformance/js", folder: "target/conformance-js" };
 /// The judges of exported and drawn plans.
@@ -62,7 +62,7 @@ impl Plan {
 /// Shows that the checks distinguish valid from broken documents, then applies them to `golden/`
 /// and the gateway.
 pub(crate) fn run(plan: Plan) -> Outcome {
-    Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
+    build::gateway()?;
     let (current, previous) = (sdks(), previous_sdks());
     current.install()?;
     previous.install()?;

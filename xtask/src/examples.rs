@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::features;
+use crate::build;
 use crate::run::{Failure, Outcome, Program, root};
 
 const FOLDER: &str = "crates/toolwright/examples";
@@ -10,21 +10,14 @@ const FOLDER: &str = "crates/toolwright/examples";
 /// Builds and runs every example.
 pub(crate) fn run() -> Outcome {
     let names = names()?;
-    let features = features::light_of("toolwright");
-    Program::cargo()
-        .with(&["build", "--quiet", "--examples", "-p", "toolwright"])
-        .with(&["--features", &features])
-        .run()?;
+    build::in_workspace(&["--examples"])?;
     let mut wrong = Vec::new();
     for name in &names {
         let text = fs::read_to_string(root().join(FOLDER).join(format!("{name}.rs")))?;
         let expected = expected_output(&text).ok_or_else(|| {
             Failure(format!("{FOLDER}/{name}.rs: its //! has no ```text block of what it prints"))
         })?;
-        let printed = Program::cargo()
-            .with(&["run", "--quiet", "-p", "toolwright", "--example", name])
-            .with(&["--features", &features])
-            .read()?;
+        let printed = Program::new(root().join("target/debug/examples").join(name)).read()?;
         let same = printed.trim_end() == expected.trim_end();
         println!("{name:<28} {}", if same { "ok" } else { "prints something else" });
         if !same {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::run::{Failure, Outcome, Program};
 
-/// Features that lints, tests, docs and examples build, as `package/feature`.
+/// Features that tests, docs and examples build, as `package/feature`.
 pub(crate) const LIGHT: &[&str] = &[
     "toolwright-core/schemars",
     "toolwright-gateway/otel",
@@ -19,18 +19,12 @@ pub(crate) const LIGHT: &[&str] = &[
     "toolwright/upstream",
 ];
 
-/// Features that take long to build. Each has its own step in `ci --full`.
+/// Features that take long to build. Lints check them, and each has its own step in `ci --full`.
 pub(crate) const HEAVY: &[&str] = &["toolwright-gateway/temporal", "toolwright/temporal"];
 
 /// [`LIGHT`] as a value of `--features`.
 pub(crate) fn light() -> String {
     LIGHT.join(",")
-}
-
-/// Those of one package, as a value of `--features`.
-pub(crate) fn light_of(package: &str) -> String {
-    let of_package = |name: &&&str| name.split('/').next() == Some(package);
-    LIGHT.iter().filter(of_package).copied().collect::<Vec<_>>().join(",")
 }
 
 /// Every feature that a package of the workspace declares, except for `default`.

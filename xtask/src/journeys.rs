@@ -1,13 +1,14 @@
 //! Runs the shell blocks of the README and of the pages in `docs/` as a reader does: `conformance/journeys.py`.
 
+use crate::build;
 use crate::conformance::{JAVASCRIPT, sdks};
 use crate::mcp;
-use crate::run::{Outcome, Program};
+use crate::run::Outcome;
 
 /// Builds the gateway, installs what the documents tell a reader to install, and runs the blocks of these documents, or
 /// of all.
 pub(crate) fn run(documents: &[&str]) -> Outcome {
-    Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
+    build::gateway()?;
     let sdks = sdks();
     sdks.install()?;
     mcp::python_sdk().install()?;
@@ -20,7 +21,7 @@ pub(crate) fn run(documents: &[&str]) -> Outcome {
 mod tests {
     use std::fs;
 
-    use super::*;
+    use crate::run::Program;
 
     /// Runs a document of this text, and returns whether it passed, and what was printed.
     fn journey(name: &str, text: &str) -> (bool, String) {

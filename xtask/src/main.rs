@@ -4,6 +4,7 @@
 mod args_report;
 mod bench;
 mod bench_gateway;
+mod build;
 mod ci;
 mod clients;
 mod conformance;

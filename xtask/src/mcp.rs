@@ -1,21 +1,17 @@
 //! Judges MCP on both sides with the official suite, SDKs and servers: `conformance/mcp/suite.py`.
 
-use crate::conformance::{BINARY, sdks};
+use crate::build::{self, BINARY};
+use crate::conformance::sdks;
 use crate::packages::{NodePackages, Venv};
-use crate::run::{Outcome, Program};
+use crate::run::Outcome;
 
 pub(crate) const PACKAGES: NodePackages =
     NodePackages { source: "conformance/mcp", folder: "target/conformance-mcp" };
 
-/// The client that the suite judges.
-const CLIENT: &str = "check_mcp";
-
 /// Builds the gateway and the client, and runs the suite.
 pub(crate) fn run() -> Outcome {
-    Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
-    let features = crate::features::light_of("toolwright");
-    let example = ["--quiet", "-p", "toolwright", "--features", &features, "--example", CLIENT];
-    Program::cargo().with(&["build"]).with(&example).run()?;
+    build::gateway()?;
+    let client = build::example("check_mcp")?;
     let current = python_sdk();
     let sqlite = venv("mcp-sqlite-venv", "sqlite-requirements.txt");
     current.install()?;
@@ -25,7 +21,7 @@ pub(crate) fn run() -> Outcome {
     PACKAGES.install()?;
     current
         .python("conformance/mcp/suite.py")
-        .with(&["--binary", BINARY, "--client", "target/debug/examples/check_mcp"])
+        .with(&["--binary", BINARY, "--client", &client])
         .with(&["--packages", PACKAGES.folder, "--venv", &current.folder])
         .with(&["--sqlite-venv", &sqlite.folder, "--chat-venv", &chat.folder])
         .run_shown()

@@ -1,7 +1,7 @@
 //! Judges the OAuth client with `oidc-provider`, a certified authorization server:
 //! `conformance/oauth/server.mjs` runs an example of the library beside it.
 
-use crate::features::light_of;
+use crate::build;
 use crate::packages::NodePackages;
 use crate::run::{Outcome, Program, root};
 
@@ -10,15 +10,11 @@ const PACKAGES: NodePackages =
 
 /// Installs the server, and runs the check beside it.
 pub(crate) fn run() -> Outcome {
-    let features = light_of("toolwright");
-    let example =
-        ["--quiet", "-p", "toolwright", "--features", &features, "--example", "check_oauth"];
-    Program::cargo().with(&["build"]).with(&example).run()?;
+    let check = build::example("check_oauth")?;
     PACKAGES.install()?;
     let folder = root().join(PACKAGES.folder);
     let server = folder.join("server.mjs");
     Program::new(folder.join("node_modules/.bin/node"))
-        .with(&[&server.to_string_lossy(), "cargo", "run"])
-        .with(&example)
+        .with(&[&server.to_string_lossy(), &check])
         .run()
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::features::light_of;
+use crate::build;
 use crate::run::{Failure, Outcome, Program, ensure, root};
 
 /// Where the documents are kept.
@@ -41,16 +41,8 @@ pub(crate) fn run(files: &[&str]) -> Outcome {
         }
     }
     let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
-    let features = light_of("toolwright");
-    let example =
-        ["--quiet", "-p", "toolwright", "--features", &features, "--example", "check_openapi"];
-    Program::cargo().with(&["build"]).with(&example).run()?;
-    Program::new("python3")
-        .with(&["conformance/openapi/echo.py", "cargo", "run"])
-        .with(&example)
-        .with(&["--"])
-        .with(&documents)
-        .run()
+    let check = build::example("check_openapi")?;
+    Program::new("python3").with(&["conformance/openapi/echo.py", &check]).with(&documents).run()
 }
 
 /// Returns the files of documents of a package, which is fetched unless they are there.

@@ -7,8 +7,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::conformance;
 use crate::run::{Failure, Outcome, Program, root};
+use crate::{build, conformance};
 
 const EXAMPLE: &str = "translate_recorded";
 const JUDGE: &str = "conformance/judge_recorded.py";
@@ -70,8 +70,8 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
     let (directory, out) = (plan.directory.to_string_lossy(), translated.to_string_lossy());
     let limits: Vec<&str> = plan.limits.iter().map(String::as_str).collect();
     let talk: Vec<&str> = plan.talk.iter().map(String::as_str).collect();
-    let build = ["run", "--quiet", "--package", "toolwright-core", "--example", EXAMPLE, "--"];
-    let judged = Program::cargo().with(&build).with(&[&directory, &out]).with(&limits).run();
+    let translate = Program::new(root().join(build::example(EXAMPLE)?));
+    let judged = translate.with(&[&directory, &out]).with(&limits).run();
     let judged =
         judged.and_then(|()| sdks.python(JUDGE).with(&talk).with(&[&directory, &out]).run());
     if translated.exists() {

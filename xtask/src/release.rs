@@ -36,11 +36,11 @@ pub(crate) fn external() -> Outcome {
         }
         Err(Failure(format!("{line} is expected to say {expected:?}, and says\n{text}")))
     };
-    says(&["check", "--lib"], true, None)?;
+    says(&["build", "--lib"], true, None)?;
     let handler = "write `name::handler()` in place of `name`";
-    says(&["check", "--example", "no_handler"], false, Some(handler))?;
+    says(&["build", "--example", "no_handler"], false, Some(handler))?;
     let description = "the tool `add` has no description";
-    says(&["check", "--example", "no_description"], true, Some(description))
+    says(&["build", "--example", "no_description"], true, Some(description))
 }
 
 /// Packages every published crate and builds it from its package, against the packages of the others.

@@ -1,8 +1,8 @@
 //! Sends generated requests to every endpoint of a running gateway: `conformance/schemathesis`.
 
-use crate::conformance::BINARY;
+use crate::build::{self, BINARY};
 use crate::packages::Venv;
-use crate::run::{Failure, Outcome, Program};
+use crate::run::{Failure, Outcome};
 
 /// Default duration in seconds.
 const SECONDS: &str = "300";
@@ -14,7 +14,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
         ["--seconds", seconds] => seconds,
         other => return Err(Failure(format!("unknown options {}", other.join(" ")))),
     };
-    Program::cargo().with(&["build", "--quiet", "--package", "toolwright-gateway"]).run()?;
+    build::gateway()?;
     let environment = Venv {
         folder: "target/schemathesis-venv".into(),
         requirements: "conformance/schemathesis/requirements.txt".into(),

@@ -28,6 +28,14 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
+/// Writes a number and a noun, which is `one` or `many`.
+pub(crate) fn counted<N>(number: N, one: &str, many: &str) -> String
+where
+    N: fmt::Display + PartialEq + From<u8>,
+{
+    format!("{number} {}", if number == N::from(1) { one } else { many })
+}
+
 /// What sentences say that tell a model what to do next, separated by `|`.
 const ADVICE: &str = "tell the user|ontinue without it|nswer without them|all the tool again|named here|\
     in several calls|for less at once";

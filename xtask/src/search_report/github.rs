@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::features::light_of;
+use crate::build;
 use crate::openapi_report::{GITHUB, fetch};
 use crate::run::{Outcome, Program, root};
 
@@ -16,12 +16,8 @@ const FOLDERS: [&str; 2] = ["target/search-report/github", "target/search-report
 
 /// Fetches the document, imports it and returns the folders of the sets.
 pub(super) fn write_sets() -> Outcome<[PathBuf; 2]> {
-    let features = light_of("toolwright");
-    Program::cargo()
-        .with(&["run", "--quiet", "-p", "toolwright", "--features", &features])
-        .with(&["--example", "write_openapi_sets", "--", &fetch(GITHUB)?.concat()])
-        .with(&FOLDERS)
-        .run()?;
+    let write = root().join(build::example("write_openapi_sets")?);
+    Program::new(write).with(&[&fetch(GITHUB)?.concat()]).with(&FOLDERS).run()?;
     let folders = FOLDERS.map(|folder| root().join(folder));
     fs::write(folders[0].join("queries.jsonl"), include_str!("github/queries.jsonl"))?;
     fs::write(folders[0].join("qrels.jsonl"), include_str!("github/qrels.jsonl"))?;

@@ -15,7 +15,7 @@ use toolwright_core::{Json, date, duration, object};
 use super::config::ConfigOptions;
 use super::exit::{self, Failure};
 use crate::telemetry::ledger::FILE;
-use crate::terminal;
+use crate::terminal::{self, counted};
 
 /// Number of entries that are read at a time.
 const PAGE_ENTRIES: usize = 500;
@@ -174,12 +174,11 @@ impl Verify {
             };
             Json::Object(document).pretty()
         } else {
-            let (entries, head) = (verified.entries, verified.head);
-            let mut lines = vec![format!("{entries} entries, none changed\nhead {head}")];
+            let entries = counted(verified.entries, "entry", "entries");
+            let mut lines = vec![format!("{entries}, none changed\nhead {}", verified.head)];
             lines.extend(checkpoint.map(|Checkpoint { head, removed, .. }| {
-                format!(
-                    "checkpoint {head}, validly signed, for {removed} entries that max_age removed"
-                )
+                let removed = counted(removed, "entry", "entries");
+                format!("checkpoint {head}, validly signed, for {removed} that max_age removed")
             }));
             lines.extend(gaps.iter().map(|gap| format!("gap {gap}")));
             lines.join("\n")

@@ -30,7 +30,7 @@ use self::tools::PlanToolOptions;
 pub(super) use self::worker::Worker;
 use super::exit::{self, Failure};
 use super::input;
-use crate::terminal;
+use crate::terminal::{self, counted};
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
@@ -183,10 +183,8 @@ impl Check {
         if self.json {
             return Ok(());
         }
-        let count = |count: usize, noun: &str| {
-            format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-        };
-        let (steps, edges) = (count(steps, "step"), count(report.edges.len(), "edge"));
+        let steps = counted(steps, "step", "steps");
+        let edges = counted(report.edges.len(), "edge", "edges");
         exit::print(&format!("plan is valid: {steps}, {edges}"))
     }
 }
@@ -277,7 +275,6 @@ fn show(errors: &[PlanError]) {
 fn refuse(file: impl AsRef<Path>, errors: &[PlanError], count: usize) -> Failure {
     show(errors);
     let file = file.as_ref();
-    let plural = if count == 1 { "" } else { "s" };
     let name = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
-    Failure::failed(format!("{name}: {count} error{plural}"))
+    Failure::failed(format!("{name}: {}", counted(count, "error", "errors")))
 }

@@ -20,7 +20,7 @@ use crate::cli::config_text::ConfigText;
 use crate::cli::exit::{self, Failure};
 use crate::cli::input;
 use crate::config;
-use crate::terminal;
+use crate::terminal::{self, counted};
 
 /// Number of prefabs or functions from which an import shows its progress.
 const SHOW_PROGRESS: usize = 100;
@@ -263,9 +263,8 @@ impl Refusal {
                 return Failure::failed(error.to_string());
             }
         };
-        let plural = if faults.len() == 1 { "" } else { "s" };
-        let mut message =
-            format!("{subject}: {} fault{plural}; nothing is published", faults.len());
+        let count = counted(faults.len(), "fault", "faults");
+        let mut message = format!("{subject}: {count}; nothing is published");
         if common.json {
             let fault = |fault: &ManifestFault| object! {"pointer": fault.pointer.as_str(), "problem": fault.problem.as_str()};
             let faults: Vec<Object> = faults.iter().map(fault).collect();
@@ -368,14 +367,14 @@ fn import_lines(report: &ImportReport) -> String {
 
 fn lines(published: &Published, functions: usize) -> String {
     let Published { id, version, is_new, latest, compatibility, .. } = published;
-    let plural = if functions == 1 { "" } else { "s" };
+    let functions = counted(functions, "function", "functions");
     let word = if *is_new { "published" } else { "already there:" };
     let pointer = match latest {
         Some(latest) if latest == version => "latest".to_owned(),
         Some(latest) => format!("latest is {latest}"),
         None => "no latest version".to_owned(),
     };
-    let mut text = format!("{word} {id}@{version} ({functions} function{plural}, {pointer})\n");
+    let mut text = format!("{word} {id}@{version} ({functions}, {pointer})\n");
     if let Some((earlier, report)) = compatibility {
         text.push_str(&compatibility_lines(earlier, report));
     }

@@ -10,6 +10,7 @@ use toolwright_core::json::Object;
 
 use crate::cli::exit::{self, Failure};
 use crate::telemetry::ledger::FILE;
+use crate::terminal::counted;
 
 /// Number of entries that are read at a time.
 const PAGE_ENTRIES: usize = 10_000;
@@ -87,7 +88,9 @@ impl Figures {
     /// Returns the figures as one line.
     pub(super) fn line(&self) -> String {
         let newest = if self.has_earlier { "the newest " } else { "" };
-        let line = format!("{newest}{} calls, {} errors", self.calls, self.errors);
+        let calls = counted(self.calls, "call", "calls");
+        let errors = counted(self.errors, "error", "errors");
+        let line = format!("{newest}{calls}, {errors}");
         match (self.percentile(50), self.percentile(99)) {
             (Some(p50), Some(p99)) => {
                 let (p50, p99) = (millis(p50), millis(p99));

@@ -18,7 +18,7 @@ use crate::cli::exit::{self, Failure};
 use crate::cli::input;
 use crate::config::{self, MAX_MCP_NAME};
 use crate::mcp::McpServers;
-use crate::terminal;
+use crate::terminal::{self, counted};
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
@@ -260,7 +260,7 @@ impl ConfigText {
         let listed = client.list_tools().await;
         client.close().await;
         let said = match listed {
-            Ok(tools) => format!("; it has {} tools", tools.len()),
+            Ok(tools) => format!("; it has {}", counted(tools.len(), "tool", "tools")),
             Err(ClientError::Unauthorized { .. }) => {
                 format!("; log in with: toolwright mcp login {name}")
             }

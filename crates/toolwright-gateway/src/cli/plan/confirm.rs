@@ -8,7 +8,7 @@ use toolwright_core::Json;
 
 use crate::cli::exit::{self, Failure};
 use crate::cli::tools;
-use crate::terminal;
+use crate::terminal::{self, counted};
 
 /// Maximum number of characters of arguments in a row.
 const MAX_SHOWN: usize = 100;
@@ -28,14 +28,11 @@ pub(super) fn confirm(name: &str, plan: &Plan, tools: &PlanTools) -> Result<(), 
         let what = "the plan has to be confirmed, and there is no terminal to ask";
         return Err(Failure::failed(what).with_hint("pass --yes to run it without a question"));
     }
-    match tools::confirm_text(&steps(plan.steps.len()), "The plan has not been run yet.")? {
+    let steps = counted(plan.steps.len(), "step", "steps");
+    match tools::confirm_text(&steps, "The plan has not been run yet.")? {
         Answer::Approve => Ok(()),
         Answer::Reject(_) => Err(Failure::failed("the plan was not confirmed; nothing was run")),
     }
-}
-
-fn steps(count: usize) -> String {
-    format!("{count} step{}", if count == 1 { "" } else { "s" })
 }
 
 fn row(step: &Step, node: &ViewNode) -> [String; 4] {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use toolwright::plan::{Observer, Plan, PlanEvent, PlanEventKind, StepState};
 
-use crate::terminal::{Escaped, width, without_advice};
+use crate::terminal::{Escaped, counted, width, without_advice};
 
 /// Number of characters of the bar.
 const BAR: usize = 20;
@@ -71,7 +71,10 @@ impl Progress {
             }
             PlanEventKind::StepEnded { step, state, reason } => {
                 self.ended += 1;
-                let items = self.items.remove(step).map(|items| format!(", {items} items"));
+                let items = self
+                    .items
+                    .remove(step)
+                    .map(|items| format!(", {}", counted(items, "item", "items")));
                 let reason =
                     reason.as_ref().map(|reason| format!(": {}", Escaped(without_advice(reason))));
                 line = Some(format!(
@@ -110,7 +113,7 @@ impl Progress {
             format!("{}{} {}/{}", "█".repeat(full), "░".repeat(BAR - full), self.ended, self.total);
         for (step, count) in &self.running {
             let items = match (count, self.items.get(step)) {
-                (_, Some(items)) => format!(" ({items} items)"),
+                (_, Some(items)) => format!(" ({})", counted(*items, "item", "items")),
                 (1, None) => String::new(),
                 (count, None) => format!(" ×{count}"),
             };
@@ -162,7 +165,7 @@ mod tests {
         assert_eq!(progress.take(&ended), "读取 item 1: no\\u{1b}[2J\n");
         let state = StepState::Succeeded;
         let ended = PlanEventKind::StepEnded { step, state, reason: None };
-        assert_eq!(progress.take(&ended), "✓ 读取 succeeded, 1 items\n");
+        assert_eq!(progress.take(&ended), "✓ 读取 succeeded, 1 item\n");
     }
 
     #[test]

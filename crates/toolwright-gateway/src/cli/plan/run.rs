@@ -251,7 +251,12 @@ impl RunOptions {
         loop {
             let observer = progress::observer(&plan);
             let driven = engine.drive(run, Some(observer)).await;
-            let report = driven.map_err(|error| failed(error).with_hint(hint(run, &flags)))?;
+            let report = driven.map_err(|error| match error {
+                PlanRunError::Ended(_) => {
+                    failed(error).with_hint(format!("toolwright plan show {run}{flags}"))
+                }
+                _ => failed(error).with_hint(hint(run, &flags)),
+            })?;
             let mut answers = Vec::new();
             for question in &report.questions {
                 // The policy of a worker does not know that its calls are approved.

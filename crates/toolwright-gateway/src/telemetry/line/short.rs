@@ -14,7 +14,7 @@ use toolwright_core::Usage;
 use toolwright_core::loss::Severity;
 
 use crate::telemetry::ExchangeRecord;
-use crate::terminal::{Escaped, width};
+use crate::terminal::{Escaped, counted, width};
 
 /// Columns of the client's dialect: the longest id, `openai-responses`.
 const DIALECT_COLUMNS: usize = 16;
@@ -74,12 +74,12 @@ impl ShortLine<'_> {
             (record.executed_calls.len(), "tool run", "tool runs"),
         ] {
             if count > 0 {
-                write!(out, "{}{count} {}", next(), if count == 1 { one } else { many })?;
+                write!(out, "{}{}", next(), counted(count, one, many))?;
             }
         }
         let losses = record.loss_count();
         if losses > 0 {
-            write!(out, "{}{losses} {}", next(), if losses == 1 { "loss" } else { "losses" })?;
+            write!(out, "{}{}", next(), counted(losses, "loss", "losses"))?;
             let major = record.losses_of(Severity::Major);
             if major > 0 {
                 painted(out, YELLOW, format_args!(" ({major} major)"))?;
