@@ -70,15 +70,20 @@ class World:
         check(done.stderr, done.returncode, 0)
         return json.loads(done.stdout or "null")
 
-    def worker(self, queue, tools, *arguments, approves=True):
-        """Starts a worker with a data folder of its own."""
+    def worker(self, queue, tools, *arguments, approves=True, published=None):
+        """Starts a worker with a data folder of its own, in whose catalog is this plan, as `bills/settle`."""
         own = self.folder / f"{queue}-{len(self.processes)}"
         own.mkdir()
         command = json.dumps([sys.executable, str(HERE / "tools.py"), str(self.log), *tools])
         config = own / "toolwright.toml"
         config.write_text(f"[mcp.t]\ncommand = {command}\ntrust_annotations = true\n")
-        command = [self.binary, "worker", "--address", self.address, "--task-queue", queue]
-        command += ["--config", str(config), "--data", str(own / "data"), *arguments]
+        place = ["--config", str(config), "--data", str(own / "data")]
+        if published:
+            (own / "plan.json").write_text(json.dumps(published))
+            command = [self.binary, "plan", "publish", "plan.json", "--as", "bills/settle", "--version", "1.0.0", *place]
+            done = subprocess.run(command, cwd=own, capture_output=True, text=True, timeout=60)
+            check(done.stderr, done.returncode, 0)
+        command = [self.binary, "worker", "--address", self.address, "--task-queue", queue, *place, *arguments]
         command += ["--yes"] if approves else []
         process = self.spawn(command, f"{own.name}.log", own)
         log = self.folder / f"{own.name}.log"
@@ -212,6 +217,39 @@ def unknown_outcome(world):
     check(answered.stderr, json.loads(answered.stdout or "null"), {"p": "8"})
     check("starts", world.calls().count("pay started [7]"), 1)
     print("a call that may not be repeated: a question after its worker was lost")
+
+
+def unknown_outcome_in_published_plan(world):
+    """After its worker was lost, no call of a plan within a call is repeated, and the lost one is a question."""
+    world.log.write_text("")
+    inner = {
+        "plan": "1",
+        "steps": {
+            "first": {"tool": "t_pay", "args": {"numbers": [3], "ms": 0}},
+            "second": {"tool": "t_pay", "args": {"numbers": [number("first"), 5], "ms": 2000}},
+        },
+        "outputs": {"paid": number("second")},
+    }
+    worker = world.worker("bills", ["add", "pay"], published=inner)
+    steps = {
+        "settle": {"tool": "bills/settle"},
+        "after": {"tool": "t_add", "args": {"numbers": [{"$from": "settle/paid"}]}},
+    }
+    watching = world.start({"plan": "1", "steps": steps, "outputs": {"after": number("after")}}, "--task-queue", "bills")
+    world.wait_for("pay started [4, 5]")
+    worker.send_signal(signal.SIGKILL)
+    worker.wait()
+    world.worker("bills", ["add", "pay"], published=inner)
+    error = watching.communicate(timeout=120)[1]
+    if "waits for: settle/second" not in error:
+        sys.exit(f"the lost call is no question:\n{error}")
+    run = error.split("the run ")[1].split()[0]
+    command = world.plan("answer", run, "settle/second", "--output", '"10"', "--task-queue", "bills")
+    answered = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    check(answered.stderr, json.loads(answered.stdout or "null"), {"after": "11"})
+    starts = [line for line in world.calls() if "started" in line]
+    check("starts", starts, ["pay started [3]", "pay started [4, 5]", "add started [10]"])
+    print("a published plan whose worker was lost: nothing ran twice, and the lost call is a question")
 
 
 def runs_of_both_engines(world):
@@ -383,6 +421,7 @@ def main():
             time_of_continued_run(world)
             killed_worker(world, worker)
             unknown_outcome(world)
+            unknown_outcome_in_published_plan(world)
             runs_of_both_engines(world)
             large_values_without_gateway(world)
             with Gateway(world.binary) as gateway:
