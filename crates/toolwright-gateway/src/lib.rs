@@ -28,6 +28,7 @@ pub mod plans;
 pub mod prefabs;
 pub mod proxy;
 pub mod router;
+mod sync;
 pub mod telemetry;
 mod terminal;
 pub mod tools;

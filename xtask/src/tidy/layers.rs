@@ -146,6 +146,7 @@ const CRATES: &[Layers] = &[
     Layers {
         folder: "crates/toolwright-gateway/src",
         order: &[
+            "sync",
             "terminal",
             "key",
             "config",

@@ -6,8 +6,10 @@
 //! admitted.
 
 use std::num::NonZeroU64;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use crate::sync::lock;
 
 /// Time in which a bucket refills.
 const MINUTE: Duration = Duration::from_mins(1);
@@ -70,7 +72,7 @@ impl Meter {
 
     /// Changes the rates. The used number of requests and tokens stays.
     pub fn set(&self, rates: Rates, now: Instant) {
-        let mut buckets = self.buckets();
+        let mut buckets = lock(&self.0);
         let changed = |before: Option<Bucket>, rate: Option<NonZeroU64>| {
             let used = before.map(|before| before.used_at(rate, now));
             rate.map(|rate| Bucket { rate, full: used.map(|used| now + used) })
@@ -82,7 +84,7 @@ impl Meter {
 
     /// Counts a number of requests, if there is capacity for all of them. If there is not, none is counted.
     pub fn admit(&self, count: u64, now: Instant) -> Result<(), Full> {
-        let mut buckets = self.buckets();
+        let mut buckets = lock(&self.0);
         if let Some(tokens) = &buckets.tokens {
             // Capacity for one token: the number is not known yet.
             tokens
@@ -99,7 +101,7 @@ impl Meter {
 
     /// Counts a call of a plan, if there is capacity.
     pub fn call(&self, now: Instant) -> Result<(), Full> {
-        let Some(calls) = &mut self.buckets().calls else { return Ok(()) };
+        let Some(calls) = &mut lock(&self.0).calls else { return Ok(()) };
         let limit = Limit::Calls(calls.rate);
         calls.check_capacity(1, now).map_err(|wait| Full { limit, wait })?;
         calls.take(1, now);
@@ -108,13 +110,13 @@ impl Meter {
 
     /// Whether tokens are limited.
     pub fn limits_tokens(&self) -> bool {
-        self.buckets().tokens.is_some()
+        lock(&self.0).tokens.is_some()
     }
 
     /// Reserves tokens for a request, if there is capacity, and returns their number: at most half
     /// of the rate, so that a request whose estimate exceeds the limit can be admitted at all.
     pub fn reserve(&self, tokens: u64, now: Instant) -> Result<u64, Full> {
-        let mut buckets = self.buckets();
+        let mut buckets = lock(&self.0);
         let Some(bucket) = &mut buckets.tokens else { return Ok(0) };
         let reserved = tokens.min(bucket.rate.get().div_ceil(2));
         let limit = Limit::Tokens(bucket.rate);
@@ -125,15 +127,11 @@ impl Meter {
 
     /// Charges the tokens that a request used, in place of the reserved ones.
     pub fn charge(&self, reserved: u64, used: u64, now: Instant) {
-        let Some(bucket) = &mut self.buckets().tokens else { return };
+        let Some(bucket) = &mut lock(&self.0).tokens else { return };
         match used.checked_sub(reserved) {
             Some(more) => bucket.take(more, now),
             None => bucket.give(reserved - used),
         }
-    }
-
-    fn buckets(&self) -> MutexGuard<'_, Buckets> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,12 +1,14 @@
 //! The last good lists of prompts and resources of a server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use toolwright::Json;
 use toolwright::mcp::{Client, ClientError, ListKind};
+
+use crate::sync::lock;
 
 /// How long a list is used before it is fetched again, if the server announces no change.
 const FRESH: Duration = Duration::from_mins(1);
@@ -99,14 +101,14 @@ impl List {
                 self.is_slow.store(true, Ordering::Relaxed);
             }
         }
-        self.lock().entries.clone()
+        lock(&self.state).entries.clone()
     }
 
     async fn fetch(&self, client: &Client, listing: Listing, changes: u64) {
         let _guard = self.fetching.lock().await;
         if !self.is_fresh(changes) {
             let fetched = listing.fetch(client).await;
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             match fetched {
                 Ok(entries) => {
                     state.entries = Arc::new(entries);
@@ -126,11 +128,7 @@ impl List {
     }
 
     fn is_fresh(&self, changes: u64) -> bool {
-        let state = self.lock();
+        let state = lock(&self.state);
         state.changes == changes && state.fetched.is_some_and(|at| at.elapsed() < FRESH)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ListState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::SystemTime;
 
 use toolwright::mcp::DefinitionPins;
@@ -14,6 +14,7 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use crate::config::PinMode;
+use crate::sync::lock;
 
 /// The folder in the data folder.
 const FOLDER: &str = "mcp-pins";
@@ -67,7 +68,7 @@ impl Pins {
     /// Returns the tools of the last listing whose definitions have changed, and those that were blocked and are no longer
     /// listed.
     pub fn changed_tools(&self) -> BTreeSet<String> {
-        self.lock().clone()
+        lock(&self.changed).clone()
     }
 
     /// When the approvals were last written.
@@ -98,8 +99,8 @@ impl Pins {
     /// Changes the approvals; other processes wait meanwhile.
     fn update<T>(&self, change: impl FnOnce(&mut BTreeMap<String, String>) -> T) -> io::Result<T> {
         private_file::create_folder(&self.folder)?;
-        let lock = private_file::open(&self.folder.join(LOCK))?;
-        lock.lock()?;
+        let guard = private_file::open(&self.folder.join(LOCK))?;
+        guard.lock()?;
         let before = self.read()?;
         let mut approved = before.clone();
         let result = change(&mut approved);
@@ -131,10 +132,6 @@ impl Pins {
         };
         Ok(definitions.iter().filter(is_changed).map(|(name, _)| name.clone()).collect())
     }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl DefinitionPins for Pins {
@@ -149,7 +146,7 @@ impl DefinitionPins for Pins {
             let all = definitions.iter().map(|(name, _)| name.clone());
             if self.blocks() { all.collect() } else { BTreeSet::new() }
         });
-        let mut known = self.lock();
+        let mut known = lock(&self.changed);
         for tool in changed.difference(&known) {
             let server = &self.server;
             let what = if self.blocks() { "It is blocked until" } else { "Check it, then" };
@@ -170,6 +167,6 @@ impl DefinitionPins for Pins {
     }
 
     fn is_blocked(&self, tool: &str) -> bool {
-        self.blocks() && self.lock().contains(tool)
+        self.blocks() && lock(&self.changed).contains(tool)
     }
 }

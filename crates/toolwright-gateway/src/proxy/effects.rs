@@ -1,7 +1,7 @@
 //! Effects of tools in a run, for a reply that fails after them: the fault lists the calls that
 //! ran, and the reply asks SDKs not to retry.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use toolwright::CallErrorKind;
@@ -10,6 +10,7 @@ use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Fault, Json, object};
 
 use crate::http::Reply;
+use crate::sync::lock;
 
 /// The header by which the SDKs of OpenAI and Anthropic decide whether to retry.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
@@ -61,28 +62,28 @@ impl Effects {
         };
         let tool = done.outcome.name.clone().unwrap_or_default();
         let call = done.outcome.call_id.clone().unwrap_or_default();
-        self.lock().push(Effect { tool, call, end });
+        lock(&self.0).push(Effect { tool, call, end });
     }
 
     /// Restores the effects of an earlier attempt.
     pub fn restore(&self, earlier: Vec<Effect>) {
-        *self.lock() = earlier;
+        *lock(&self.0) = earlier;
     }
 
     /// Returns all effects.
     pub fn list(&self) -> Vec<Effect> {
-        self.lock().clone()
+        lock(&self.0).clone()
     }
 
     /// Whether there were none.
     pub fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        lock(&self.0).is_empty()
     }
 
     /// Adds the effects to a fault that followed them.
     #[must_use]
     pub fn explain(&self, mut fault: Fault) -> Fault {
-        let each: Vec<String> = self.lock().iter().map(Effect::describe).collect();
+        let each: Vec<String> = lock(&self.0).iter().map(Effect::describe).collect();
         if !each.is_empty() {
             fault.message = format!(
                 "{}. Before this, the gateway ran tools with effects: {}. Only a request with the \
@@ -105,10 +106,6 @@ impl Effects {
         if reply.status().is_server_error() || matches!(reply.status().as_u16(), 408 | 409 | 429) {
             *reply.status_mut() = StatusCode::FAILED_DEPENDENCY;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Effect>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,7 +4,7 @@
 //! request is in progress, and answers them there. For other clients questions are cancelled.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,6 +20,7 @@ use toolwright_core::{Json, object};
 
 use super::approvals::{seconds, write_time};
 use super::conversation::ConversationId;
+use crate::sync::lock;
 
 /// The header that lists how the client asks its user: `form`, `url` or both.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-input");
@@ -51,7 +52,7 @@ struct Asking<'i> {
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        self.inputs.lock().remove(&self.id);
+        lock(&self.inputs.0).remove(&self.id);
     }
 }
 
@@ -76,7 +77,7 @@ impl Inputs {
 
     /// Returns the questions of a caller, the oldest first.
     pub fn of_caller(&self, caller: &Caller) -> Vec<Object> {
-        let questions = self.lock();
+        let questions = lock(&self.0);
         let mut own: Vec<&Question> =
             questions.values().filter(|question| question.caller == *caller).collect();
         own.sort_by_key(|question| question.created);
@@ -91,7 +92,7 @@ impl Inputs {
         id: &str,
         answer: InputAnswer,
     ) -> Result<Option<Object>, String> {
-        let mut questions = self.lock();
+        let mut questions = lock(&self.0);
         let own = questions.get(id).filter(|question| question.caller == *caller);
         let Some(question) = own else { return Ok(None) };
         let form = question.document.get("request").and_then(|own| own.get("requestedSchema"));
@@ -123,7 +124,7 @@ impl Inputs {
             "conversation": conversation.as_str(),
             "created_at": write_time(created),
         };
-        let mut questions = self.lock();
+        let mut questions = lock(&self.0);
         let of_tenant = questions.values().filter(|own| own.caller.tenant == caller.tenant).count();
         if of_tenant >= MAX_PER_TENANT {
             return None;
@@ -132,10 +133,6 @@ impl Inputs {
         let question = Question { caller: caller.clone(), created, document, answer };
         questions.insert(id.clone(), question);
         Some((Asking { inputs: self, id }, receiver))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Question>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

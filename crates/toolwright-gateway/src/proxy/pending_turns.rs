@@ -6,12 +6,14 @@
 //! but lacks these turns.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use toolwright::bounded::BoundedMap;
 use toolwright_core::part::Body;
 use toolwright_core::{Message, Part, Request, Role};
+
+use crate::sync::lock;
 
 /// Maximum size of all pending turns, in bytes of memory, approximately.
 const MAX_BYTES: usize = 64 << 20;
@@ -54,7 +56,7 @@ impl PendingTurns {
             return;
         }
         let key = (client.into(), conversation.into(), first);
-        let mut store = self.store();
+        let mut store = lock(&self.0);
         store.insert(key, Arc::new(Turns { calls, messages }), size, now + AGE);
         store.trim(now, usize::MAX, MAX_BYTES);
     }
@@ -67,7 +69,7 @@ impl PendingTurns {
         now: Instant,
     ) {
         {
-            let mut store = self.store();
+            let mut store = lock(&self.0);
             store.trim(now, usize::MAX, MAX_BYTES);
             if store.is_empty() {
                 return;
@@ -92,11 +94,7 @@ impl PendingTurns {
     }
 
     fn find(&self, (client, own): &(Arc<str>, Arc<str>), id: &str) -> Option<Arc<Turns>> {
-        self.store().get(&(Arc::clone(client), Arc::clone(own), id.to_owned())).cloned()
-    }
-
-    fn store(&self) -> MutexGuard<'_, Store> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).get(&(Arc::clone(client), Arc::clone(own), id.to_owned())).cloned()
     }
 }
 

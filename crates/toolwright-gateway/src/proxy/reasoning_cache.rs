@@ -11,7 +11,7 @@ mod client;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use client::Client;
@@ -20,6 +20,8 @@ use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Scope};
 use toolwright_core::reasoning_cache::{CachedReasoning, CallKey};
 use toolwright_core::translate::Translator;
 use toolwright_core::{Call, Json, Request};
+
+use crate::sync::lock;
 
 /// The kind of the entries in the store.
 const KIND: &str = "reasoning";
@@ -97,12 +99,7 @@ impl ReasoningCache {
 
     /// Returns the approximate size in bytes.
     pub fn bytes(&self) -> usize {
-        self.store().bytes
-    }
-
-    fn store(&self) -> MutexGuard<'_, Store> {
-        // After a panic the state is still consistent; at worst a reply is missing.
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.store).bytes
     }
 
     /// Caches the reasoning of a reply to a client, unless it alone would evict most other entries.
@@ -121,7 +118,7 @@ impl ReasoningCache {
         now: Instant,
         stored: Option<Instant>,
     ) {
-        let mut store = self.store();
+        let mut store = lock(&self.store);
         store.sweep(&self.bounds, now);
         store.add(client, kept, now + self.bounds.age, stored);
         store.shrink(&self.bounds);
@@ -147,12 +144,13 @@ impl ReasoningCache {
     /// Finds the reasoning for a call of a client, by its id or a substitute for it.
     pub fn find(&self, client: &str, call: &Call, now: Instant) -> Option<Arc<CachedReasoning>> {
         let id = call.id.as_deref()?;
-        if self.is_empty() || !self.store().clients.get(client)?.has_id(id) {
+        if self.is_empty() || !lock(&self.store).clients.get(client)?.has_id(id) {
             return None;
         }
         // The arguments are parsed outside of the lock.
         let (key, named) = (CallKey::of(call)?, CallKey::without_arguments(call));
-        let found = self.store().clients.get_mut(client)?.find(key, named, self.bounds.age, now);
+        let found =
+            lock(&self.store).clients.get_mut(client)?.find(key, named, self.bounds.age, now);
         let (kept, is_due) = found?;
         if is_due {
             self.persist(client, &kept);

@@ -22,7 +22,7 @@ pub mod resolve;
 pub mod state;
 
 use std::collections::HashSet;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 
 use toolwright::store::StoreError;
 use toolwright::store::expiring::{Entry, ExpiringStore, Outcome, Scope};
@@ -33,6 +33,7 @@ use crate::http::Share;
 use crate::key::Client;
 use crate::proxy::conversation::ConversationId;
 use crate::proxy::weight::weight;
+use crate::sync::lock;
 use record::{Content, Record, Stored};
 
 /// The kind of the entries.
@@ -42,7 +43,7 @@ const KIND: &str = "response";
 #[derive(Debug)]
 pub struct ResponseStore {
     store: Arc<ExpiringStore>,
-    settings: RwLock<Responses>,
+    settings: Mutex<Responses>,
 }
 
 /// A response and its predecessors.
@@ -68,16 +69,16 @@ pub enum End {
 impl ResponseStore {
     /// Creates the responses in a store.
     pub fn new(store: Arc<ExpiringStore>, settings: Responses) -> ResponseStore {
-        ResponseStore { store, settings: RwLock::new(settings) }
+        ResponseStore { store, settings: Mutex::new(settings) }
     }
 
     /// Changes the settings. Stored responses keep their lifetime.
     pub fn configure(&self, settings: Responses) {
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+        *lock(&self.settings) = settings;
     }
 
     fn settings(&self) -> Responses {
-        *self.settings.read().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.settings)
     }
 
     /// Waits until all responses are written.

@@ -10,7 +10,7 @@
 mod record;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::OwnedMutexGuard;
@@ -29,6 +29,7 @@ use super::identity::{self, Attempt, Identity};
 use super::inbound::InboundRequest;
 use super::weight::weight;
 use crate::http::Share;
+use crate::sync::lock;
 
 /// The kind of the entries in the store.
 const KIND: &str = "run";
@@ -173,7 +174,7 @@ impl SavedRuns {
     fn enqueue(self: &Arc<SavedRuns>, scope: Scope, identity: Identity) -> Queue {
         let place = (Arc::clone(&scope.owner), identity.name.clone());
         let key = place.clone();
-        let mut locks = self.locks();
+        let mut locks = lock(&self.locks);
         let lock = match identity.attempt {
             Attempt::Any => Arc::clone(locks.entry(key).or_default()),
             Attempt::First => {
@@ -196,7 +197,7 @@ impl SavedRuns {
     ) -> Result<Option<WaitingClaim>, Fault> {
         let (scope, name) = waiting(caller, conversation);
         let key = (Arc::clone(&scope.owner), format!("waiting {name}"));
-        let lock = Arc::clone(self.locks().entry(key.clone()).or_default());
+        let lock = Arc::clone(lock(&self.locks).entry(key.clone()).or_default());
         let place = LockPlace { runs: Arc::clone(self), key, lock: Arc::clone(&lock) };
         let guard = lock.lock_owned().await;
         let value = self.store.peek(&scope, &name).await;
@@ -253,10 +254,6 @@ impl SavedRuns {
         };
         Ok(run.filter(tenant))
     }
-
-    fn locks(&self) -> MutexGuard<'_, Locks> {
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Finds a finished run of any client in a store.
@@ -300,7 +297,7 @@ impl Queue {
 
 impl Drop for LockPlace {
     fn drop(&mut self) {
-        let mut locks = self.runs.locks();
+        let mut locks = lock(&self.runs.locks);
         let is_own = locks.get(&self.key).is_some_and(|lock| Arc::ptr_eq(lock, &self.lock));
         // The table and this value have one reference each; any further one is another attempt.
         if is_own && Arc::strong_count(&self.lock) <= 2 {

@@ -6,7 +6,7 @@
 
 mod header;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use toolwright::Caller;
 use toolwright::bounded::BoundedMap;
@@ -14,6 +14,7 @@ use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, Json, object};
 
 use super::RequestId;
+use crate::sync::lock;
 
 pub use header::{HEADER, value};
 
@@ -58,28 +59,24 @@ impl Losses {
             return;
         }
         let (id, weight) = (lost.id, lost.weight());
-        let mut reports = self.reports();
+        let mut reports = lock(&self.reports);
         reports.insert(id, lost, weight, ());
         while reports.pop_excess(self.max_entries, WEIGHT).is_some() {}
     }
 
     /// Returns the report of an exchange, if the client made it.
     pub fn find(&self, id: RequestId, client: &Caller) -> Option<Json> {
-        self.reports().get(&id).filter(|lost| lost.client == *client).map(Lost::to_json)
+        lock(&self.reports).get(&id).filter(|lost| lost.client == *client).map(Lost::to_json)
     }
 
     /// Returns the number of reports.
     pub fn len(&self) -> usize {
-        self.reports().len()
+        lock(&self.reports).len()
     }
 
     /// Whether there is no report.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    fn reports(&self) -> MutexGuard<'_, Reports> {
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,13 +2,14 @@
 //! same reason, with their number.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use toolwright::ledger::ExchangeEntry;
 use toolwright_core::FaultClass;
 
 use super::Records;
+use crate::sync::lock;
 
 /// The time that one entry covers.
 const INTERVAL: Duration = Duration::from_mins(1);
@@ -20,7 +21,7 @@ pub(super) struct Refusals(Mutex<HashMap<Option<FaultClass>, (Instant, ExchangeE
 impl Refusals {
     /// Counts a refusal.
     pub(super) fn add(&self, entry: ExchangeEntry, now: Instant) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = lock(&self.0);
         let counted =
             waiting.entry(entry.error).or_insert((now, ExchangeEntry { count: 0, ..entry }));
         counted.1.count += 1;
@@ -32,7 +33,7 @@ impl Refusals {
     }
 
     fn take(&self, now: Option<Instant>) -> Vec<ExchangeEntry> {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = lock(&self.0);
         let is_over = |began: Instant| now.is_none_or(|now| now.duration_since(began) >= INTERVAL);
         let over = waiting.extract_if(|_, (began, _)| is_over(*began));
         over.map(|(_, (_, entry))| entry).collect()

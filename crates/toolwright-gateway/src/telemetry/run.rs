@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use toolwright::call::CallResult;
 use toolwright_core::dialect::{ChatCodec, ToolCodec};
@@ -12,6 +12,7 @@ use toolwright_core::{Dialect, Usage};
 
 use super::AttemptContext;
 use super::record::{Attempt, ExchangeRecord, ExecutedCall};
+use crate::sync::lock;
 
 /// What a run did so far. Clones share one state.
 #[derive(Clone)]
@@ -48,7 +49,7 @@ impl RunRecord {
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut lock(&self.state))
     }
 
     /// The context of the next attempt at an upstream.

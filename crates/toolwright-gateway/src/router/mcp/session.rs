@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -24,6 +24,7 @@ use super::{accepted, text_reply};
 use crate::http::{Health, Reply};
 use crate::key::Client;
 use crate::mcp::StreamControl;
+use crate::sync::lock;
 
 /// How long a session lives without a request.
 const IDLE: Duration = Duration::from_hours(1);
@@ -479,8 +480,4 @@ impl Log {
             }
         })
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
