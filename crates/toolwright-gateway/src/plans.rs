@@ -3,19 +3,21 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OnceCell, RwLock, broadcast};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 use toolwright::Toolbox;
 use toolwright::plan::journal::SqlitePlanJournal;
 use toolwright::plan::{LocalEngine, Observer, PlanEvent};
 use toolwright_core::{Fault, FaultClass};
 
 use crate::config;
+use crate::sync::lock;
 
 /// The file in the data folder for runs of plans.
 pub const PLAN_FILE: &str = "plans.sqlite";
@@ -29,26 +31,8 @@ const THREADS: usize = 2;
 /// Number of events that a slow watcher may be behind before it misses some.
 const MAX_BEHIND: usize = 1024;
 
-/// The runs that are watched, and by how many drives: one may start while another one records its end.
-type Watched = HashMap<Arc<str>, (broadcast::Sender<PlanEvent>, usize)>;
-
-/// Lets a run be watched. Dropping the last one of a run ends the streams of its events.
-pub struct WatchGuard {
-    run: Arc<str>,
-    watched: Arc<Mutex<Watched>>,
-}
-
-impl Drop for WatchGuard {
-    fn drop(&mut self) {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, drives)) = watched.get_mut(&self.run) {
-            *drives -= 1;
-            if *drives == 0 {
-                watched.remove(&self.run);
-            }
-        }
-    }
-}
+/// The runs that are watched, until their last drive ends: one may start while another one records its end.
+type Watched = HashMap<Arc<str>, broadcast::WeakSender<PlanEvent>>;
 
 /// The runs of a gateway.
 pub struct Plans {
@@ -57,7 +41,7 @@ pub struct Plans {
     settings: Mutex<config::Plans>,
     engine: OnceCell<LocalEngine>,
     /// The runs that are being driven
-    watched: Arc<Mutex<Watched>>,
+    watched: Mutex<Watched>,
     /// Cancelled when no further call may start
     stop: CancellationToken,
     /// Held by each drive
@@ -74,7 +58,7 @@ impl Default for Plans {
             data: None,
             settings: Mutex::default(),
             engine: OnceCell::new(),
-            watched: Arc::default(),
+            watched: Mutex::default(),
             stop: CancellationToken::new(),
             drives: Arc::default(),
             threads: threads.ok(),
@@ -102,12 +86,12 @@ impl Plans {
 
     /// Changes the settings.
     pub fn configure(&self, settings: config::Plans) {
-        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = settings;
+        *lock(&self.settings) = settings;
     }
 
     /// Returns the settings.
     pub fn settings(&self) -> config::Plans {
-        *self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.settings)
     }
 
     /// Whether there may be runs.
@@ -121,8 +105,7 @@ impl Plans {
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Fault> {
         let Some(threads) = &self.threads else { return Ok(work.await) };
-        let mut task = AbortOnDrop(threads.spawn(work));
-        (&mut task.0).await.map_err(|error| {
+        AbortOnDropHandle::new(threads.spawn(work)).await.map_err(|error| {
             tracing::error!("work on a plan was interrupted: {error}");
             Fault::new(
                 FaultClass::Internal,
@@ -137,13 +120,10 @@ impl Plans {
         run: &Arc<str>,
         drive: impl FnOnce(Observer) -> F,
     ) -> JoinHandle<T> {
-        let (observer, guard) = self.observe(run);
-        let (drive, drives) = (drive(observer), Arc::clone(&self.drives));
+        let (drive, drives) = (drive(self.observe(run)), Arc::clone(&self.drives));
         let task = async move {
             let _under_way = drives.read_owned().await;
-            let end = drive.await;
-            drop(guard);
-            end
+            drive.await
         };
         match &self.threads {
             Some(threads) => threads.spawn(task),
@@ -194,34 +174,19 @@ impl Plans {
         Ok(engine.with_toolbox(toolbox))
     }
 
-    /// Lets a run be watched until the guard is dropped. The observer passes its events on.
-    fn observe(&self, run: &Arc<str>) -> (Observer, WatchGuard) {
-        let mut watched = self.watched();
-        let (sender, drives) = watched
-            .entry(Arc::clone(run))
-            .or_insert_with(|| (broadcast::Sender::new(MAX_BEHIND), 0));
-        *drives += 1;
-        let sender = sender.clone();
-        let guard = WatchGuard { run: Arc::clone(run), watched: Arc::clone(&self.watched) };
+    /// Lets a run be watched until the observer is dropped, which passes its events on.
+    fn observe(&self, run: &Arc<str>) -> Observer {
+        let mut watched = lock(&self.watched);
+        watched.retain(|_, sender| sender.strong_count() > 0);
+        let sender = watched.get(run).and_then(broadcast::WeakSender::upgrade);
+        let sender = sender.unwrap_or_else(|| broadcast::Sender::new(MAX_BEHIND));
+        watched.insert(Arc::clone(run), sender.downgrade());
         // Nobody may be watching.
-        (Arc::new(move |event: &PlanEvent| drop(sender.send(event.clone()))), guard)
+        Arc::new(move |event: &PlanEvent| drop(sender.send(event.clone())))
     }
 
     /// Watches a run, if it is being driven.
     pub fn watch(&self, run: &str) -> Option<broadcast::Receiver<PlanEvent>> {
-        self.watched().get(run).map(|(sender, _)| sender.subscribe())
-    }
-
-    fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A task that ends when nobody waits for it.
-struct AbortOnDrop<T>(JoinHandle<T>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
+        Some(lock(&self.watched).get(run)?.upgrade()?.subscribe())
     }
 }
