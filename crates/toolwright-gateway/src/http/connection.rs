@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -12,6 +12,7 @@ use http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -24,9 +25,8 @@ use super::drain::{Phase, Watch};
 use super::request::{HttpRequest, Service};
 use super::settings::Settings;
 use super::sniff::{HttpVersion, sniff};
-use super::watchdog::{Finding, Heads, Watchdog};
+use super::watchdog::{Finding, Watchdog};
 use super::wire::Wire;
-use super::write_stall::Streams;
 
 /// What all requests of a connection share: peer, settings, memory and watchdog.
 #[derive(Debug)]
@@ -88,47 +88,43 @@ where
         sniffed = timeout_at(patience, sniff(&mut io)) => sniffed,
         () = watch.reached(Phase::Draining) => return ConnectionEnd::Own,
     };
-    let Ok(Ok((spoken, first))) = sniffed else { return ConnectionEnd::Own };
+    let Ok(Ok((version, first))) = sniffed else { return ConnectionEnd::Own };
     if first.is_empty() {
         return ConnectionEnd::Own;
     }
     watchdog.heard();
-    let heads = match spoken {
-        HttpVersion::Http1 => Heads::Timed,
-        HttpVersion::Http2 => Heads::Untimed,
-    };
-    let wire = TokioIo::new(Wire::new(io, first, Arc::clone(&watchdog), heads));
+    let wire = TokioIo::new(Wire::new(io, first, Arc::clone(&watchdog), version));
     let context = Arc::new(context);
     let answers = service_fn(move |request| {
         let (service, context) = (Arc::clone(&service), Arc::clone(&context));
         async move { Ok::<_, Infallible>(answer(service, context, request).await) }
     });
-    match spoken {
+    match version {
         HttpVersion::Http1 => {
             let connection = settings.http1.serve_connection(wire, answers);
-            drive(connection, &settings, &watchdog, heads, watch).await
+            drive(connection, &settings, &watchdog, version, watch).await
         }
         HttpVersion::Http2 => {
             let connection = settings.http2.serve_connection(wire, answers);
-            drive(connection, &settings, &watchdog, heads, watch).await
+            drive(connection, &settings, &watchdog, version, watch).await
         }
     }
 }
 
 /// Drives a connection until it ends, is stopped, or is stuck. Errors are ignored, because they are
 /// the client's.
-async fn drive<C: GracefulShutdown>(
+async fn drive<C: GracefulConnection>(
     connection: C,
     settings: &Settings,
     watchdog: &Watchdog,
-    heads: Heads,
+    version: HttpVersion,
     mut watch: Watch,
 ) -> ConnectionEnd {
     let mut connection = pin!(connection);
     let mut patrol = pin!(sleep_until(Instant::now() + settings.limits.header_timeout));
     let mut closing = false;
     if watch.now() != Phase::Open {
-        connection.as_mut().close();
+        connection.as_mut().graceful_shutdown();
     }
     loop {
         tokio::select! {
@@ -136,13 +132,13 @@ async fn drive<C: GracefulShutdown>(
             // First, so that a ready reply already announces the close.
             phase = watch.changed() => match phase {
                 Phase::Cut => return ConnectionEnd::Cut,
-                Phase::Open | Phase::Draining => connection.as_mut().close(),
+                Phase::Open | Phase::Draining => connection.as_mut().graceful_shutdown(),
             },
-            () = connection.as_mut().run() => return ConnectionEnd::Own,
-            () = patrol.as_mut() => match watchdog.inspect(&settings.limits, heads) {
+            _ = connection.as_mut() => return ConnectionEnd::Own,
+            () = patrol.as_mut() => match watchdog.inspect(&settings.limits, version) {
                 Finding::Well(next) => patrol.as_mut().reset(next),
                 Finding::Idle if !closing => {
-                    connection.as_mut().close();
+                    connection.as_mut().graceful_shutdown();
                     closing = true;
                     patrol.as_mut().reset(Instant::now() + settings.limits.header_timeout);
                 }
@@ -152,51 +148,12 @@ async fn drive<C: GracefulShutdown>(
     }
 }
 
-/// A connection that can be closed gracefully.
-trait GracefulShutdown {
-    fn run(self: Pin<&mut Self>) -> impl Future<Output = ()>;
-    fn close(self: Pin<&mut Self>);
-}
-
-type Answered = Response<Answer>;
-
-impl<I, S> GracefulShutdown for hyper::server::conn::http1::Connection<I, S>
-where
-    I: hyper::rt::Read + hyper::rt::Write + Unpin,
-    S: hyper::service::HttpService<Incoming, ResBody = Answer>,
-    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    async fn run(self: Pin<&mut Self>) {
-        let _ended = self.await;
-    }
-
-    fn close(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
-    }
-}
-
-impl<I, S> GracefulShutdown for hyper::server::conn::http2::Connection<I, S, Streams>
-where
-    I: hyper::rt::Read + hyper::rt::Write + Unpin,
-    S: hyper::service::HttpService<Incoming, ResBody = Answer>,
-    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    S::Future: Send + 'static,
-{
-    async fn run(self: Pin<&mut Self>) {
-        let _ended = self.await;
-    }
-
-    fn close(self: Pin<&mut Self>) {
-        self.graceful_shutdown();
-    }
-}
-
 /// Answers one request.
 async fn answer<S: Service>(
     service: Arc<S>,
     context: Arc<ConnectionContext>,
     request: Request<Incoming>,
-) -> Answered {
+) -> Response<Answer> {
     let busy = context.watchdog.begin();
     let (mut head, body) = request.into_parts();
     let http1 = head.version < Version::HTTP_2;

@@ -26,23 +26,12 @@ pub trait Reload: Send + Sync + 'static {
     fn reload(&self) -> Result<Renewal, String>;
 }
 
-impl<F: Fn() -> Result<Renewal, String> + Send + Sync + 'static> Reload for F {
-    fn reload(&self) -> Result<Renewal, String> {
-        self()
-    }
-}
-
 /// The handled signals. Once created, none of them kills the process.
 #[derive(Debug)]
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
-}
-
-enum Order {
-    Stop,
-    Reload,
 }
 
 impl Signals {
@@ -55,31 +44,27 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Order {
-        tokio::select! {
-            _ = self.terminate.recv() => Order::Stop,
-            _ = self.interrupt.recv() => Order::Stop,
-            _ = self.hang_up.recv() => Order::Reload,
-        }
-    }
-
     /// Handles signals until the server is aborted.
     pub async fn obey(mut self, control: Control, reload: impl Reload) {
         let reload = Arc::new(reload);
         let mut stopping = false;
         loop {
-            match self.next().await {
-                Order::Stop if stopping => return control.cut(),
-                Order::Stop => {
-                    tracing::info!(
-                        "stopping: requests in flight are finished; a second signal \
-                                    exits at once"
-                    );
-                    control.drain();
-                    stopping = true;
+            tokio::select! {
+                _ = self.terminate.recv() => {}
+                _ = self.interrupt.recv() => {}
+                _ = self.hang_up.recv() => {
+                    renew(&control, Arc::clone(&reload)).await;
+                    continue;
                 }
-                Order::Reload => renew(&control, Arc::clone(&reload)).await,
             }
+            if stopping {
+                return control.cut();
+            }
+            tracing::info!(
+                "stopping: requests in flight are finished; a second signal exits at once"
+            );
+            control.drain();
+            stopping = true;
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The certificate of the server and its key, read from PEM files.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::ServerConfig;
@@ -16,34 +15,8 @@ pub struct Tls(TlsAcceptor);
 
 /// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    /// A file cannot be read
-    #[error("{}: {error}", path.display())]
-    Unreadable {
-        /// The file
-        path: PathBuf,
-        /// Why
-        error: io::Error,
-    },
-    /// A file lacks the expected content
-    #[error("{}: no {what} in PEM is in this file", path.display())]
-    Missing {
-        /// The file
-        path: PathBuf,
-        /// The expected content
-        what: &'static str,
-    },
-    /// Certificate and key do not match, or cannot be used
-    #[error("{} and {} cannot be used together: {error}", cert.display(), key.display())]
-    Unfit {
-        /// The file of the certificate
-        cert: PathBuf,
-        /// The file of the key
-        key: PathBuf,
-        /// Why
-        error: rustls::Error,
-    },
-}
+#[error("{0}")]
+pub struct TlsError(String);
 
 impl Tls {
     /// Reads a certificate chain and its private key.
@@ -54,10 +27,9 @@ impl Tls {
             return Err(refused(cert, "certificate")(PemError::NoItemsFound));
         }
         let private = PrivateKeyDer::from_pem_file(key).map_err(refused(key, "private key"))?;
-        let config = configure(chain, private).map_err(|error| TlsError::Unfit {
-            cert: cert.to_owned(),
-            key: key.to_owned(),
-            error,
+        let config = configure(chain, private).map_err(|error| {
+            let (cert, key) = (cert.display(), key.display());
+            TlsError(format!("{cert} and {key} cannot be used together: {error}"))
         })?;
         Ok(Tls(TlsAcceptor::from(Arc::new(config))))
     }
@@ -89,8 +61,9 @@ fn configure(
 }
 
 fn refused(path: &Path, what: &'static str) -> impl FnOnce(PemError) -> TlsError {
+    let path = path.display();
     move |error| match error {
-        PemError::Io(error) => TlsError::Unreadable { path: path.to_owned(), error },
-        _ => TlsError::Missing { path: path.to_owned(), what },
+        PemError::Io(error) => TlsError(format!("{path}: {error}")),
+        _ => TlsError(format!("{path}: no {what} in PEM is in this file")),
     }
 }

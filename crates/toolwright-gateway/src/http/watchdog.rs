@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::sniff::HttpVersion;
 use crate::config::Limits;
 
 /// The activity of one connection.
@@ -113,7 +114,7 @@ impl Watchdog {
     }
 
     /// Checks the connection against the limits.
-    pub(super) fn inspect(&self, limits: &Limits, heads: Heads) -> Finding {
+    pub(super) fn inspect(&self, limits: &Limits, version: HttpVersion) -> Finding {
         let now = Instant::now();
         let due = |since: u64, limit: Duration| self.opened + Duration::from_millis(since) + limit;
         let soon = now + limits.header_timeout;
@@ -130,22 +131,14 @@ impl Watchdog {
         }
         let free = self.free.load(Relaxed);
         let awaited = !self.served.load(Relaxed);
-        if awaited || (self.head.load(Relaxed) && heads == Heads::Timed) {
+        // In HTTP/1 bytes outside of a request begin a head; in HTTP/2 they may be a ping.
+        if awaited || (self.head.load(Relaxed) && version == HttpVersion::Http1) {
             return stuck(due(free, limits.header_timeout));
         }
         let idle = due(free, limits.idle_timeout);
         // A head may begin at any time, and its timeout is shorter.
         if idle <= now { Finding::Idle } else { Finding::Well(idle.min(soon)) }
     }
-}
-
-/// Whether bytes outside of a request are the beginning of a head. In HTTP/2 they may be a ping.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heads {
-    /// They are the beginning of a head
-    Timed,
-    /// They may be anything
-    Untimed,
 }
 
 /// A request in flight, until the last byte of its reply.

@@ -9,7 +9,8 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::watchdog::{Heads, Watchdog};
+use super::sniff::HttpVersion;
+use super::watchdog::Watchdog;
 
 /// A socket whose first bytes may have been read already.
 #[derive(Debug)]
@@ -17,13 +18,18 @@ pub(super) struct Wire<I> {
     io: I,
     first: Bytes,
     watchdog: Arc<Watchdog>,
-    heads: Heads,
+    version: HttpVersion,
     closed: bool,
 }
 
 impl<I> Wire<I> {
-    pub(super) fn new(io: I, first: Bytes, watchdog: Arc<Watchdog>, heads: Heads) -> Wire<I> {
-        Wire { io, first, watchdog, heads, closed: false }
+    pub(super) fn new(
+        io: I,
+        first: Bytes,
+        watchdog: Arc<Watchdog>,
+        version: HttpVersion,
+    ) -> Wire<I> {
+        Wire { io, first, watchdog, version, closed: false }
     }
 
     fn noted<T>(&self, polled: Poll<T>) -> Poll<T> {
@@ -96,7 +102,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<I> {
             ready!(Pin::new(&mut this.io).poll_shutdown(cx))?;
             this.closed = true;
             // HTTP/2 ends streams individually and sends GOAWAY before it closes.
-            if this.heads == Heads::Untimed || !this.watchdog.has_unread_input() {
+            if this.version == HttpVersion::Http2 || !this.watchdog.has_unread_input() {
                 return Poll::Ready(Ok(()));
             }
             this.watchdog.linger();
