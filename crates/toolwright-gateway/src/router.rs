@@ -209,7 +209,7 @@ impl Router {
         let mut recorder = telemetry.begin(endpoint.dialect, endpoint.name(), caller);
         recorder.trace(&request.headers);
         if authenticated.is_err() {
-            recorder.set_unauthenticated();
+            recorder.record.is_unauthenticated = true;
         }
         let codec = endpoint.codec;
         let mut share = request.budget.share();
@@ -220,7 +220,7 @@ impl Router {
             Ok((inbound, busy, reservation)) => {
                 let routes = Arc::clone(&live.routes);
                 let keep = Arc::clone(&self.gateway.reasoning_cache);
-                recorder.set_reservation(reservation);
+                recorder.reservation = reservation;
                 let finalizer = Finalizer::new(recorder, Arc::clone(&inbound.client), keep, share);
                 let stores = Arc::clone(&self.gateway.stores);
                 let exchange = Exchange::new(inbound, routes, finalizer, busy, stores);
@@ -340,9 +340,9 @@ fn unknown_caller() -> Caller {
 
 /// Ends a request with a fault, in its dialect.
 fn refuse(codec: &dyn ChatCodec, mut recorder: ExchangeRecorder, fault: Fault) -> Reply {
-    recorder.set_fault(Some(fault.class));
+    recorder.record.fault = Some(fault.class);
     let reply = fault::reply(codec, recorder.id(), fault);
-    recorder.set_status(reply.status().as_u16());
+    recorder.record.status = reply.status().as_u16();
     recorder.finish();
     reply
 }

@@ -82,7 +82,7 @@ impl Exchange {
         finalizer.recorder.set_request(&inbound.model, inbound.stream, &inbound.received);
         finalizer.recorder.work(busy);
         if let Some(conversation) = &inbound.conversation {
-            finalizer.recorder.set_conversation(conversation.shared());
+            finalizer.recorder.record.conversation = Some(conversation.shared());
         }
         Exchange {
             parsed: inbound.parsed.take(),
@@ -191,7 +191,7 @@ impl Exchange {
                 if !self.is_other(&incoming) {
                     return Ok(Answer::Untouched(incoming));
                 }
-                self.finalizer.recorder.set_untouched(false);
+                self.finalizer.recorder.record.untouched = false;
                 drop(prepared.body);
                 let response = self.collect(remote, incoming).await?;
                 let asked = prepare::asked(&self.inbound, &self.inbound.read(None)?);
@@ -201,7 +201,7 @@ impl Exchange {
             }
             ReplyMode::Translated(mut translation) => {
                 let report = std::mem::take(&mut translation.report);
-                self.finalizer.recorder.set_request_report(report);
+                self.finalizer.recorder.record.request_report = report;
                 let incoming = sent?;
                 drop(prepared.body);
                 if self.inbound.stream && whole::is_stream(translation.upstream, &incoming.headers)
@@ -243,7 +243,7 @@ impl Exchange {
     ) -> Result<Prepared, Box<Failure>> {
         let untouched = prepare::is_native(&self.inbound, remote, candidate);
         self.inbound.state.check(Some(remote), untouched).map_err(Failure::unfit)?;
-        self.finalizer.recorder.set_untouched(untouched);
+        self.finalizer.recorder.record.untouched = untouched;
         if untouched {
             self.parsed = None;
             self.reserve_memory(self.inbound.copied_for(&candidate.model)).await?;

@@ -41,7 +41,7 @@ impl Finalizer {
 
     /// Ends the exchange: the reply is complete.
     pub fn done(mut self) {
-        if let Some(cached) = self.recorder.take_cached_reasoning() {
+        if let Some(cached) = self.recorder.record.response_report.cached_reasoning.take() {
             self.reasoning_cache.remember(self.client.name(), cached, Instant::now());
         }
         self.recorder.complete();

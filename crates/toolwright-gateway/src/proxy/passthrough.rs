@@ -180,9 +180,9 @@ impl PassthroughBody {
         let complete = watch.as_ref().is_some_and(ResponseSummary::is_complete);
         let fault = broken.or_else(|| (open && !complete).then(cut_off));
         let Some(mut finalizer) = self.finalizer.take() else { return Poll::Ready(None) };
-        finalizer.recorder.set_fault(fault.as_ref().map(|fault| fault.class));
+        finalizer.recorder.record.fault = fault.as_ref().map(|fault| fault.class);
         if let Some(watch) = watch {
-            finalizer.recorder.add_reply(watch);
+            finalizer.recorder.record.add_reply(watch);
         }
         finalizer.done();
         match (fault, stream_end) {
@@ -218,7 +218,7 @@ impl Drop for PassthroughBody {
     fn drop(&mut self) {
         let seen = std::mem::replace(&mut self.observer, Observer::Off).seen();
         if let (Some(mut finalizer), Some(watch)) = (self.finalizer.take(), seen) {
-            finalizer.recorder.add_reply(watch);
+            finalizer.recorder.record.add_reply(watch);
         }
     }
 }
@@ -244,7 +244,7 @@ impl Body for PassthroughBody {
             finalizer.recorder.add_sent(bytes);
             this.observer.take(bytes);
             if let Observer::Stream(_, reader, ..) = &this.observer {
-                finalizer.recorder.set_output_tokens(reader.tokens());
+                finalizer.recorder.output_tokens = Some(reader.tokens());
             }
             if let Some(ids) =
                 this.ids.as_mut().filter(|_| matches!(this.observer, Observer::Stream(..)))

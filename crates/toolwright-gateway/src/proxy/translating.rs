@@ -79,7 +79,7 @@ impl TranslatingBody {
             self.stream.fail(Full::Now.into(), &mut self.out);
         }
         if let Some(finalizer) = &mut self.finalizer {
-            finalizer.recorder.set_output_tokens(self.stream.tokens());
+            finalizer.recorder.output_tokens = Some(self.stream.tokens());
             finalizer.recorder.add_busy(span);
         }
         Poll::Ready(more && !self.stream.summary().is_over())
@@ -132,8 +132,8 @@ impl TranslatingBody {
     /// Takes the finalizer, and records the summary and the losses of the stream.
     fn take_finalizer(&mut self) -> Option<Finalizer> {
         let mut finalizer = self.finalizer.take()?;
-        finalizer.recorder.set_response_report(self.stream.report());
-        finalizer.recorder.add_reply(self.stream.summary().clone());
+        finalizer.recorder.record.response_report = self.stream.report();
+        finalizer.recorder.record.add_reply(self.stream.summary().clone());
         Some(finalizer)
     }
 }

@@ -1,12 +1,9 @@
 //! Records one exchange, from the head of its request to the last byte of its reply.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
-use toolwright_core::dialect::ResponseSummary;
-use toolwright_core::reasoning_cache::CachedReasoning;
 use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, FaultClass, Usage};
 
@@ -25,8 +22,8 @@ pub const BYTES_PER_TOKEN: u64 = 4;
 /// finished exchange after [`ExchangeRecorder::complete`], otherwise as one whose client disconnected.
 #[derive(Debug)]
 pub struct ExchangeRecorder {
-    /// Boxed, because the recorder moves through several futures
-    record: Box<ExchangeRecord>,
+    /// The record so far. Boxed, because the recorder moves through several futures
+    pub record: Box<ExchangeRecord>,
     telemetry: Telemetry,
     began: Instant,
     /// The current span of work; none while the gateway waits for client, upstream or tools
@@ -34,11 +31,11 @@ pub struct ExchangeRecorder {
     /// Whether the whole reply was sent, successful or with a fault
     is_complete: bool,
     /// Estimated tokens of the reply so far, where they can be counted as they arrive
-    output_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
     /// Tokens that are reserved for the exchange, if those of its client are limited
-    reservation: Option<Reservation>,
+    pub reservation: Option<Reservation>,
     /// The record of a run of tools
-    run: Option<RunRecord>,
+    pub run: Option<RunRecord>,
     /// Records the bodies of attempts, if the ledger has them
     wire: Option<WireRecorder>,
 }
@@ -88,16 +85,6 @@ impl ExchangeRecorder {
             run: None,
             wire: None,
         }
-    }
-
-    /// Records that the request has no valid key.
-    pub fn set_unauthenticated(&mut self) {
-        self.record.is_unauthenticated = true;
-    }
-
-    /// The record so far.
-    pub fn record(&self) -> &ExchangeRecord {
-        &self.record
     }
 
     /// The id of the request.
@@ -150,11 +137,6 @@ impl ExchangeRecorder {
         }
     }
 
-    /// Sets the conversation of the exchange.
-    pub fn set_conversation(&mut self, conversation: Arc<str>) {
-        self.record.conversation = Some(conversation);
-    }
-
     /// Starts with an upstream, `None` in place of a dialect for the model of the gateway. What was
     /// recorded of an earlier one is dropped.
     pub fn set_upstream(&mut self, upstream: &str, dialect: Option<Dialect>) {
@@ -164,51 +146,11 @@ impl ExchangeRecorder {
         self.record.request_report = Report::default();
     }
 
-    /// Records that the gateway answered instead of the upstream.
-    pub fn clear_upstream(&mut self) {
-        self.record.upstream = None;
-    }
-
-    /// Records whether the bytes pass through unchanged.
-    pub fn set_untouched(&mut self, untouched: bool) {
-        self.record.untouched = untouched;
-    }
-
-    /// Records the report of the request's translation.
-    pub fn set_request_report(&mut self, report: Report) {
-        self.record.request_report = report;
-    }
-
-    /// Records the report of the reply's translation.
-    pub fn set_response_report(&mut self, report: Report) {
-        self.record.response_report = report;
-    }
-
-    /// Takes the opaque reasoning that the client's dialect cannot carry.
-    pub fn take_cached_reasoning(&mut self) -> Option<Arc<CachedReasoning>> {
-        self.record.response_report.cached_reasoning.take()
-    }
-
     /// Records that the last attempt failed after the head of its reply.
     pub fn fail_attempt(&mut self, fault: FaultClass) {
         if let Some(attempt) = self.record.attempts.last_mut() {
             attempt.fault = Some(fault);
         }
-    }
-
-    /// Records the summary of a reply.
-    pub fn add_reply(&mut self, watch: ResponseSummary) {
-        self.record.add_reply(watch);
-    }
-
-    /// Sets the fault, or that there is none.
-    pub fn set_fault(&mut self, fault: Option<FaultClass>) {
-        self.record.fault = fault;
-    }
-
-    /// Sets the HTTP status of the reply.
-    pub fn set_status(&mut self, status: u16) {
-        self.record.status = status;
     }
 
     /// Records bytes of the reply's body that leave now.
@@ -221,21 +163,6 @@ impl ExchangeRecorder {
             let room = MAX_RECORDED_BODY.saturating_sub(response.len());
             response.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
-    }
-
-    /// Sets the estimated tokens of the reply so far.
-    pub fn set_output_tokens(&mut self, tokens: u64) {
-        self.output_tokens = Some(tokens);
-    }
-
-    /// Sets the tokens that are reserved for the exchange.
-    pub fn set_reservation(&mut self, reservation: Option<Reservation>) {
-        self.reservation = reservation;
-    }
-
-    /// Adds the record of a run of tools, at the end of the exchange.
-    pub fn follow(&mut self, run: RunRecord) {
-        self.run = Some(run);
     }
 
     /// Adds the record of the run so far.

@@ -201,14 +201,14 @@ async fn losses_are_read_from_the_ledger_after_eviction_from_memory() {
 async fn losses_can_be_read_before_the_reply_is_complete() {
     let telemetry = Telemetry::default();
     let mut one = begin(&telemetry);
-    one.set_request_report(report());
-    let caller = one.record().client.clone();
+    one.record.request_report = report();
+    let caller = one.record.client.clone();
     assert_eq!(telemetry.losses(one.id(), &caller).await.unwrap(), None);
     one.publish_losses();
     let found = telemetry.losses(one.id(), &caller).await.unwrap().unwrap();
     assert_eq!(found.pointer("/request"), Some(&report().to_json()));
     let id = one.id();
-    one.set_response_report(report());
+    one.record.response_report = report();
     one.finish();
     let found = telemetry.losses(id, &caller).await.unwrap().unwrap();
     assert_eq!(found.pointer("/response"), Some(&report().to_json()));

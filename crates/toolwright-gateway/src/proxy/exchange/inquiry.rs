@@ -37,7 +37,7 @@ impl Exchange {
             Err(failure) => return self.fail(failure),
         };
         // No upstream took part in this reply.
-        self.finalizer.recorder.clear_upstream();
+        self.finalizer.recorder.record.upstream = None;
         if self.inbound.endpoint.purpose == Purpose::ShowModel {
             let reply = fault::document(&describe(&candidate));
             return self.finish(reply);

@@ -45,7 +45,7 @@ impl Exchange {
         *reply.headers_mut() = headers::back(headers);
         self.head(&mut reply);
         let finalizer = self.close(&reply);
-        let upstream = finalizer.recorder.record().upstream.as_deref().unwrap_or_default();
+        let upstream = finalizer.recorder.record.upstream.as_deref().unwrap_or_default();
         let ids = finalizer.capture.clone().filter(|_| status.is_success());
         let ids = ids.map(|capture| PassthroughCapture::new(capture, upstream));
         *reply.body_mut() =
@@ -63,8 +63,8 @@ impl Exchange {
             Ok(whole) => whole,
             Err(fault) => return self.fail(fault.into()),
         };
-        self.finalizer.recorder.add_reply(whole.watch);
-        self.finalizer.recorder.set_response_report(whole.report);
+        self.finalizer.recorder.record.add_reply(whole.watch);
+        self.finalizer.recorder.record.response_report = whole.report;
         let share = self.finalizer.share.take();
         let reply = fault::wire(whole.reply).map(|body| body.held(share));
         self.finish(reply)
@@ -93,10 +93,10 @@ impl Exchange {
         reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         self.head(&mut reply);
         if matches!(source, Source::Bytes(_)) {
-            let report = &self.finalizer.recorder.record().request_report;
+            let report = &self.finalizer.recorder.record.request_report;
             self.finalizer.share.shrink(translation.weight(report));
         }
-        if !self.finalizer.recorder.record().request_report.losses.is_empty() {
+        if !self.finalizer.recorder.record.request_report.losses.is_empty() {
             self.finalizer.recorder.publish_losses();
         }
         let mut stream = translation.back().stream().with_framer(FrameWriter::new(framing));
@@ -111,10 +111,10 @@ impl Exchange {
     /// Replies with a fault: the upstream's own error if it speaks the client's dialect.
     pub(super) fn fail(mut self, failure: Box<Failure>) -> Reply {
         let Failure { fault, error, .. } = *failure;
-        self.finalizer.recorder.set_fault(Some(fault.class));
+        self.finalizer.recorder.record.fault = Some(fault.class);
         let mut reply = match error {
             Some(UpstreamError { status, headers, body })
-                if self.finalizer.recorder.record().untouched && !body.is_empty() =>
+                if self.finalizer.recorder.record.untouched && !body.is_empty() =>
             {
                 let mut reply = Reply::new(ReplyBody::full(body));
                 *reply.status_mut() = status;
@@ -132,7 +132,7 @@ impl Exchange {
 
     /// Sets the headers that every reply has.
     fn head(&mut self, reply: &mut Reply) {
-        let (headers, record) = (reply.headers_mut(), self.finalizer.recorder.record());
+        let (headers, record) = (reply.headers_mut(), &self.finalizer.recorder.record);
         fault::name(headers, self.inbound.endpoint.dialect, record.id);
         let upstream = record.upstream.as_deref().map(HeaderValue::try_from);
         if let Some(Ok(upstream)) = upstream {
@@ -152,7 +152,7 @@ impl Exchange {
 
     /// Ends the work on the head. Only the body is left.
     fn close(mut self, reply: &Reply) -> Finalizer {
-        self.finalizer.recorder.set_status(reply.status().as_u16());
+        self.finalizer.recorder.record.status = reply.status().as_u16();
         self.finalizer.recorder.end_work();
         self.finalizer
     }

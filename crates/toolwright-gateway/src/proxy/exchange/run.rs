@@ -35,7 +35,7 @@ impl Exchange {
     /// Runs tools for the client, and replies with the final response of the model.
     pub(super) async fn run_tools(mut self, toolbox: Toolbox, named: NamedServers) -> Reply {
         let run_record = RunRecord::new(self.finalizer.recorder.attempt_context());
-        self.finalizer.recorder.follow(run_record.clone());
+        self.finalizer.recorder.run = Some(run_record.clone());
         // The request stays in memory until the run has ended.
         if let Err(full) = self.reserve_memory(self.inbound.weight()).await {
             return self.fail(full);
@@ -199,7 +199,7 @@ impl Exchange {
 
     /// Records the conversation of the exchange.
     fn set_conversation(&mut self, conversation: &ConversationId) {
-        self.finalizer.recorder.set_conversation(conversation.shared());
+        self.finalizer.recorder.record.conversation = Some(conversation.shared());
         if let Some(capture) = &mut self.finalizer.capture {
             capture.set_conversation(conversation.clone());
         }
@@ -209,7 +209,7 @@ impl Exchange {
     /// Refuses a request with the status of its fault, even if the client's dialect has another
     /// status for the class.
     fn refuse(mut self, fault: Fault) -> Reply {
-        self.finalizer.recorder.set_fault(Some(fault.class));
+        self.finalizer.recorder.record.fault = Some(fault.class);
         let status = fault.status.and_then(|status| StatusCode::from_u16(status).ok());
         let mut reply =
             fault::reply(self.inbound.endpoint.codec, self.finalizer.recorder.id(), fault);

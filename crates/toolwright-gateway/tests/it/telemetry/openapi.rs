@@ -94,7 +94,7 @@ async fn losses_match_the_document_from_memory_and_from_the_ledger() {
         let telemetry = Telemetry::open(&config).unwrap();
         let mut one = begin(&telemetry);
         one.set_upstream("google", Some(Dialect::Gemini));
-        one.set_request_report(report());
+        one.record.request_report = report();
         let (id, alice) = (one.id(), Caller::new("alice").with_tenant("acme"));
         one.finish();
         let found = telemetry.losses(id, &alice).await.unwrap().unwrap();
