@@ -29,7 +29,7 @@ use toolwright::{Caller, Effect, Toolbox};
 use toolwright_core::event::split::split;
 use toolwright_core::{Body, Call, Dialect, Event, Fault, FaultClass, Message, Request, Response};
 
-use self::events::RunEvents;
+use self::events::run_events;
 use super::approvals::{self, ApprovalRecord, Approvals};
 use super::conversation::{ConversationId, Conversations};
 use super::effects::Effects;
@@ -262,7 +262,7 @@ impl ToolRun {
         if let Some(Event::Fault(fault)) = events.pop_if(|event| matches!(event, Event::Fault(_))) {
             return Err(fault);
         }
-        Ok(Box::pin(RunEvents::new(events, work, effects)))
+        Ok(run_events(events, work, effects))
     }
 
     /// Runs until there are events for the client. Returns itself if there may be more.
