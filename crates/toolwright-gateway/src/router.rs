@@ -35,7 +35,7 @@ use crate::proxy::exchange::Exchange;
 use crate::proxy::fault;
 use crate::proxy::finalizer::Finalizer;
 use crate::proxy::inbound::InboundRequest;
-use crate::proxy::models::Listing;
+use crate::proxy::models;
 use crate::proxy::prepare;
 use crate::proxy::responses::lookup::{Asker, Lookup};
 use crate::proxy::route::Routes;
@@ -147,10 +147,10 @@ impl Router {
             }
             ClientEndpoint::Listing(about) => {
                 let model = parameter("model").map(percent::decode);
-                let listing = Listing { dialect: found.dialect(&request.headers), model, about };
+                let dialect = found.dialect(&request.headers);
                 let mut names = live.routes.names();
                 names.retain(|name| client.may_use(name, name));
-                Ok(fault::document(&listing.document(&names)?))
+                Ok(fault::document(&models::listing(dialect, about, model.as_deref(), &names)?))
             }
             ClientEndpoint::Metrics => Ok(self.metrics(live.tools.permission(&client))),
             ClientEndpoint::Approvals(action) => {
@@ -219,14 +219,17 @@ impl Router {
         {
             Ok((inbound, busy, reservation)) => {
                 let routes = Arc::clone(&live.routes);
-                let keep = Arc::clone(&self.gateway.reasoning_cache);
                 recorder.reservation = reservation;
-                let finalizer = Finalizer::new(recorder, Arc::clone(&inbound.client), keep, share);
+                let client = Arc::clone(&inbound.client);
+                let reasoning_cache = Arc::clone(&self.gateway.reasoning_cache);
+                let finalizer =
+                    Finalizer { recorder, share, capture: None, client, reasoning_cache };
                 let stores = Arc::clone(&self.gateway.stores);
-                let exchange = Exchange::new(inbound, routes, finalizer, busy, stores);
-                let exchange = exchange.with_tools(Arc::clone(&live.tools));
-                let responses = Arc::clone(&self.gateway.responses);
-                exchange.with_responses(responses).run().await
+                let (tools, responses) =
+                    (Arc::clone(&live.tools), Arc::clone(&self.gateway.responses));
+                Exchange::new(inbound, routes, finalizer, busy, stores, tools, responses)
+                    .run()
+                    .await
             }
             Err(fault) => refuse(codec, recorder, fault),
         }

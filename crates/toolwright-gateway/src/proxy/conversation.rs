@@ -52,26 +52,6 @@ pub struct ConversationId(Arc<str>);
 #[error("a conversation is named by 1 to 128 letters, digits and the characters -_.:")]
 pub struct InvalidConversation;
 
-/// What a request says about its conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Evidence {
-    /// The conversation that the client names
-    pub named: Option<ConversationId>,
-    /// The conversation of the previous response
-    pub previous: Option<ConversationId>,
-    /// The conversation in which the gateway returned the calls of the request to the client
-    pub calls: Option<ConversationId>,
-    /// The conversation of the approval that a reply of the gateway in the request names
-    pub approvals: Option<ConversationId>,
-}
-
-impl Evidence {
-    /// Returns the conversation of the request, if it continues one.
-    pub fn decide(self) -> Option<ConversationId> {
-        self.named.or(self.previous).or(self.calls).or(self.approvals)
-    }
-}
-
 impl ConversationId {
     /// Parses a name.
     pub fn parse(text: &str) -> Result<ConversationId, InvalidConversation> {
@@ -198,18 +178,5 @@ mod tests {
         let (one, two) = (RequestId::random(), RequestId::random());
         assert_ne!(ConversationId::begin(one), ConversationId::begin(two));
         assert!(id(ConversationId::begin(one).as_str()).is_some());
-    }
-
-    #[test]
-    fn a_name_counts_more_than_the_chain_and_the_chain_more_than_calls() {
-        let all =
-            Evidence { named: id("n"), previous: id("p"), calls: id("c"), approvals: id("a") };
-        assert_eq!(all.clone().decide(), id("n"));
-        let chain = Evidence { named: None, ..all };
-        assert_eq!(chain.clone().decide(), id("p"));
-        let calls = Evidence { previous: None, ..chain };
-        assert_eq!(calls.clone().decide(), id("c"));
-        assert_eq!(Evidence { calls: None, ..calls }.decide(), id("a"));
-        assert_eq!(Evidence::default().decide(), None);
     }
 }

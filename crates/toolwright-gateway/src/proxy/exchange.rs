@@ -78,36 +78,28 @@ impl Exchange {
         mut finalizer: Finalizer,
         busy: BusySpan,
         stores: Arc<RunStores>,
+        tools: Arc<Tools>,
+        responses: Arc<ResponseStore>,
     ) -> Exchange {
         finalizer.recorder.set_request(&inbound.model, inbound.stream, &inbound.received);
         finalizer.recorder.work(busy);
         if let Some(conversation) = &inbound.conversation {
             finalizer.recorder.record.conversation = Some(conversation.shared());
         }
+        let (parsed, conversation) = (inbound.parsed.take(), inbound.conversation.clone());
+        let inbound = Arc::new(inbound);
+        finalizer.capture = Capture::new(responses, &inbound);
         Exchange {
-            parsed: inbound.parsed.take(),
-            conversation: inbound.conversation.clone(),
-            inbound: Arc::new(inbound),
+            inbound,
+            parsed,
+            conversation,
             routes,
             finalizer,
-            tools: Arc::default(),
+            tools,
             stores,
             approval: None,
             effects: Effects::default(),
         }
-    }
-
-    /// Sets the tools that the gateway runs.
-    #[must_use]
-    pub fn with_tools(self, tools: Arc<Tools>) -> Exchange {
-        Exchange { tools, ..self }
-    }
-
-    /// Sets the store for responses of the Responses API.
-    #[must_use]
-    pub fn with_responses(mut self, store: Arc<ResponseStore>) -> Exchange {
-        self.finalizer.capture = Capture::new(store, &self.inbound);
-        self
     }
 
     /// Runs the exchange and returns the reply.
@@ -254,7 +246,7 @@ impl Exchange {
             self.reserve_memory(self.inbound.weight()).await?;
         }
         let request = self.read()?;
-        let (keep, changed) = (self.finalizer.reasoning_cache(), self.inbound.state.edited);
+        let (keep, changed) = (&self.finalizer.reasoning_cache, self.inbound.state.edited);
         let prepared =
             prepare::translated(&self.inbound, request, remote, candidate, keep, changed)?;
         self.reserve_memory(prepared.weight()).await?;

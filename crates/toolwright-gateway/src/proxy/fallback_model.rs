@@ -6,13 +6,11 @@
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::{Stream, StreamExt};
+use futures_util::StreamExt;
 use tokio::sync::Mutex;
 use toolwright::model::{EventStream, Model, Upstream, event_stream};
 use toolwright::upstream::{Incoming, Remote};
@@ -24,7 +22,7 @@ use toolwright_core::fit::alias::is_kept_by_clients;
 use toolwright_core::fit::made_id;
 use toolwright_core::profile::Profile;
 use toolwright_core::translate::Report;
-use toolwright_core::{Event, Fault, Message, Part, Request, Response};
+use toolwright_core::{Body, Event, Fault, Message, Request, Response};
 
 use super::collect;
 use super::fallback::Fallback;
@@ -38,7 +36,7 @@ use crate::http::Share;
 use crate::telemetry::RunRecord;
 
 /// A model that falls back to the next candidate of a request.
-pub struct FallbackModel {
+struct FallbackModel {
     inbound: Arc<InboundRequest>,
     candidates: Vec<Candidate>,
     keep: Arc<ReasoningCache>,
@@ -51,33 +49,21 @@ pub struct FallbackModel {
     ids: Arc<AtomicUsize>,
 }
 
+/// Creates the model of a run, which has one or more candidates.
+pub fn model(
+    inbound: Arc<InboundRequest>,
+    candidates: Vec<Candidate>,
+    keep: Arc<ReasoningCache>,
+    run_record: RunRecord,
+    share: Share,
+) -> Model {
+    let (name, share) = (inbound.model.clone(), Mutex::new(share));
+    let (first, ids) = (AtomicUsize::new(0), Arc::default());
+    let model = FallbackModel { inbound, candidates, keep, run_record, share, first, ids };
+    Model::with_upstream(model, name)
+}
+
 impl FallbackModel {
-    /// Creates a model of one or more candidates.
-    pub fn new(
-        inbound: Arc<InboundRequest>,
-        candidates: Vec<Candidate>,
-        keep: Arc<ReasoningCache>,
-        run_record: RunRecord,
-        share: Share,
-    ) -> FallbackModel {
-        let (first, ids) = (AtomicUsize::new(0), Arc::default());
-        FallbackModel {
-            inbound,
-            candidates,
-            keep,
-            run_record,
-            share: Mutex::new(share),
-            first,
-            ids,
-        }
-    }
-
-    /// Converts it into the model of a run.
-    pub fn model(self) -> Model {
-        let name = self.inbound.model.clone();
-        Model::with_upstream(self, name)
-    }
-
     /// Asks the candidates in order until one answers.
     async fn answer(&self, request: &Request) -> Result<EventStream, Fault> {
         let first = self.first.load(Ordering::Relaxed);
@@ -156,16 +142,15 @@ impl Upstream for FallbackModel {
             let events = self.answer(&request).await?;
             let stem = format!("call_{:016x}", self.inbound.id.bits() & u128::from(u64::MAX));
             let client = self.inbound.endpoint.codec.profile(&Target::default());
-            let naming = Naming { events, taken, stem, made: Arc::clone(&self.ids), client };
-            Ok(Box::pin(naming) as EventStream)
+            let mut naming = Naming { taken, stem, made: Arc::clone(&self.ids), client };
+            Ok(Box::pin(events.map(move |event| naming.name_call(event))) as EventStream)
         }
     }
 }
 
-/// A stream in which each call has an id that is unique in the conversation and that the client's dialect
-/// can carry, so that client and run use the same id.
+/// Gives each call of a stream an id that is unique in the conversation and that the client's dialect can
+/// carry, so that client and run use the same id.
 struct Naming {
-    events: EventStream,
     taken: HashSet<String>,
     stem: String,
     made: Arc<AtomicUsize>,
@@ -183,23 +168,16 @@ impl Naming {
         self.taken.insert(own.clone());
         *id = Some(own);
     }
-}
-
-impl Stream for Naming {
-    type Item = Event;
-
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        let this = self.get_mut();
-        let mut event = std::task::ready!(this.events.as_mut().poll_next(context));
+    fn name_call(&mut self, mut event: Event) -> Event {
         match &mut event {
-            Some(Event::PartStart { head: Head::Call { id, .. }, .. }) => this.name(id),
-            Some(Event::PartStart { head: Head::Whole(part), .. }) => {
-                if let Part { body: toolwright_core::part::Body::Call(call), .. } = &mut **part {
-                    this.name(&mut call.id);
+            Event::PartStart { head: Head::Call { id, .. }, .. } => self.name(id),
+            Event::PartStart { head: Head::Whole(part), .. } => {
+                if let Body::Call(call) = &mut part.body {
+                    self.name(&mut call.id);
                 }
             }
             _ => {}
         }
-        Poll::Ready(event)
+        event
     }
 }

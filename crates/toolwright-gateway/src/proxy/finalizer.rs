@@ -19,26 +19,13 @@ pub struct Finalizer {
     pub share: Share,
     /// Stores the response, if the client may refer to it later
     pub capture: Option<Capture>,
-    client: Arc<Client>,
-    reasoning_cache: Arc<ReasoningCache>,
+    /// The client of the exchange
+    pub client: Arc<Client>,
+    /// The cache of opaque reasoning
+    pub reasoning_cache: Arc<ReasoningCache>,
 }
 
 impl Finalizer {
-    /// Creates the end of an exchange with a client.
-    pub fn new(
-        recorder: ExchangeRecorder,
-        client: Arc<Client>,
-        reasoning_cache: Arc<ReasoningCache>,
-        share: Share,
-    ) -> Finalizer {
-        Finalizer { recorder, share, capture: None, client, reasoning_cache }
-    }
-
-    /// The cache of opaque reasoning.
-    pub fn reasoning_cache(&self) -> &Arc<ReasoningCache> {
-        &self.reasoning_cache
-    }
-
     /// Ends the exchange: the reply is complete.
     pub fn done(mut self) {
         if let Some(cached) = self.recorder.record.response_report.cached_reasoning.take() {

@@ -8,17 +8,6 @@ use toolwright_core::json::Object;
 use toolwright_core::profile::Family;
 use toolwright_core::{Dialect, Fault, FaultClass, Json, object};
 
-/// A request for a list of models, or for one entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing {
-    /// The dialect of the reply
-    pub dialect: Dialect,
-    /// The requested model, if it is one entry
-    pub model: Option<String>,
-    /// The subject
-    pub about: About,
-}
-
 /// The subject of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
@@ -35,20 +24,23 @@ const OLLAMA_VERSION: &str = "0.12.0";
 const CREATED: u64 = 1_704_067_200;
 const CREATED_AT: &str = "2024-01-01T00:00:00Z";
 
-impl Listing {
-    /// Returns the document, for the names that the client may use.
-    pub fn document(&self, names: &[String]) -> Result<Json, Fault> {
-        if self.about == About::Version {
-            return Ok(Json::Object(object! {"version": OLLAMA_VERSION}));
-        }
-        let Some(model) = &self.model else { return Ok(list(self.dialect, names)) };
-        let found = names.iter().find(|name| *name == model);
-        found.map(|name| entry(self.dialect, name)).ok_or_else(|| {
-            let message = "This model is not listed. Models that are not listed can be requested \
-                           as 'upstream/model'.";
-            Fault::new(FaultClass::NotFound, message)
-        })
+/// Returns a list of models in a dialect, or one entry, of the names that the client may use.
+pub fn listing(
+    dialect: Dialect,
+    about: About,
+    model: Option<&str>,
+    names: &[String],
+) -> Result<Json, Fault> {
+    if about == About::Version {
+        return Ok(Json::Object(object! {"version": OLLAMA_VERSION}));
     }
+    let Some(model) = model else { return Ok(list(dialect, names)) };
+    let found = names.iter().find(|name| *name == model);
+    found.map(|name| entry(dialect, name)).ok_or_else(|| {
+        let message = "This model is not listed. Models that are not listed can be requested as \
+                       'upstream/model'.";
+        Fault::new(FaultClass::NotFound, message)
+    })
 }
 
 /// Returns the dialect of an SDK, by headers that it alone sends.
@@ -123,33 +115,20 @@ fn details(family: &str) -> Object {
     }
 }
 
-/// The description of a model at an upstream.
-pub struct Description<'d> {
-    /// The upstream's id
-    pub upstream: &'d str,
-    /// The model's name there
-    pub model: &'d str,
-    /// Whether it accepts images
-    pub vision: bool,
-}
-
-impl Description<'_> {
-    /// Returns the document in the form of Ollama's `/api/show`.
-    pub fn document(&self) -> Json {
-        let mut info = object! {"general.architecture": self.upstream};
-        if let Some(window) = Family::find(self.model).and_then(|family| family.context_window) {
-            info.push(format!("{}.context_length", self.upstream), window);
-        }
-        let capabilities =
-            ["completion", "tools"].into_iter().chain(self.vision.then_some("vision"));
-        Json::Object(object! {
-            "modelfile": "",
-            "parameters": "",
-            "template": "",
-            "details": details(self.upstream),
-            "model_info": info,
-            "capabilities": Json::Array(capabilities.map(Json::from).collect()),
-            "modified_at": CREATED_AT,
-        })
+/// Describes a model of an upstream, which may accept images, in the form of Ollama's `/api/show`.
+pub fn description(upstream: &str, model: &str, vision: bool) -> Json {
+    let mut info = object! {"general.architecture": upstream};
+    if let Some(window) = Family::find(model).and_then(|family| family.context_window) {
+        info.push(format!("{upstream}.context_length"), window);
     }
+    let capabilities = ["completion", "tools"].into_iter().chain(vision.then_some("vision"));
+    Json::Object(object! {
+        "modelfile": "",
+        "parameters": "",
+        "template": "",
+        "details": details(upstream),
+        "model_info": info,
+        "capabilities": Json::Array(capabilities.map(Json::from).collect()),
+        "modified_at": CREATED_AT,
+    })
 }

@@ -150,16 +150,14 @@ fn join(mut whole: BytesMut, chunk: &Bytes) -> BytesMut {
 
 impl PassthroughBody {
     /// Creates the body of a reply.
-    pub fn new(body: IncomingBody, observer: Observer, finalizer: Finalizer) -> PassthroughBody {
+    pub fn new(
+        body: IncomingBody,
+        observer: Observer,
+        ids: Option<PassthroughCapture>,
+        finalizer: Finalizer,
+    ) -> PassthroughBody {
         let (body, finalizer) = (CoalescingBody::new(body), Some(finalizer));
-        PassthroughBody { body, observer, ids: None, finalizer, over: false, broken: None }
-    }
-
-    /// Sets the store for ids that the client may refer to later.
-    #[must_use]
-    pub fn with_ids(mut self, ids: Option<PassthroughCapture>) -> PassthroughBody {
-        self.ids = ids;
-        self
+        PassthroughBody { body, observer, ids, finalizer, over: false, broken: None }
     }
 
     /// Whether a fault may be added: a stream that breaks off ends with one.

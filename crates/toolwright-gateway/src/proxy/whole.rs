@@ -2,23 +2,10 @@
 
 use http::{HeaderMap, StatusCode};
 use toolwright::upstream::Remote;
-use toolwright_core::dialect::ResponseSummary;
 use toolwright_core::dialect::{ChatCodec, WireReply};
 use toolwright_core::frame::Framing;
-use toolwright_core::translate::{Report, Translated, decode_response};
+use toolwright_core::translate::decode_response;
 use toolwright_core::{Fault, FaultClass, Response};
-
-use super::prepare::{Translation, refused};
-
-/// A translated reply, with its summary and report.
-pub struct Whole {
-    /// The reply
-    pub reply: WireReply,
-    /// The summary of the response before translation
-    pub watch: ResponseSummary,
-    /// The losses of the response
-    pub report: Report,
-}
 
 /// Decodes a reply. Some vendors report a failure with a success status.
 pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
@@ -37,13 +24,6 @@ pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
              dialect and its base_url."
         )),
     })
-}
-
-/// Encodes a response in the client's dialect.
-pub fn answer(translation: &Translation, response: Response) -> Result<Whole, Fault> {
-    let watch = ResponseSummary::from_response(&response);
-    let Translated { value, report } = translation.back().answer(response).map_err(refused)?;
-    Ok(Whole { reply: value, watch, report })
 }
 
 /// Creates the fault of an invalid upstream reply.

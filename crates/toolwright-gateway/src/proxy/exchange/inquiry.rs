@@ -11,11 +11,10 @@ use super::{Answer, Exchange};
 use crate::http::Reply;
 use crate::proxy::endpoint::Purpose;
 use crate::proxy::fallback::Fallback;
-use crate::proxy::models::Description;
 use crate::proxy::prepare;
 use crate::proxy::route::{Backend, Candidate};
 use crate::proxy::send::Failure;
-use crate::proxy::{fault, tokens};
+use crate::proxy::{fault, models, tokens};
 
 /// The header of a token count that the gateway estimated.
 const ESTIMATED: HeaderName = HeaderName::from_static("toolwright-estimated");
@@ -115,7 +114,7 @@ fn describe(candidate: &Candidate) -> Json {
             profile.content.media.base64.contains(&MediaKind::Image)
         }
     };
-    Description { upstream: candidate.upstream(), model: &candidate.model, vision }.document()
+    models::description(candidate.upstream(), &candidate.model, vision)
 }
 
 /// Whether an upstream of the client's dialect lacks the endpoint: it rejects the path, and not the

@@ -4,8 +4,10 @@
 use http::{HeaderName, HeaderValue, header};
 use toolwright::model::event_stream;
 use toolwright::upstream::Incoming;
+use toolwright_core::dialect::ResponseSummary;
 use toolwright_core::event::split::split;
 use toolwright_core::frame::FrameWriter;
+use toolwright_core::translate::Translated;
 use toolwright_core::{Fault, FaultClass, Response};
 
 use super::Exchange;
@@ -14,7 +16,7 @@ use crate::proxy::conversation::{self, ConversationId};
 use crate::proxy::endpoint::Purpose;
 use crate::proxy::finalizer::Finalizer;
 use crate::proxy::passthrough::{Observer, PassthroughBody};
-use crate::proxy::prepare::Translation;
+use crate::proxy::prepare::{Translation, refused};
 use crate::proxy::responses::capture::PassthroughCapture;
 use crate::proxy::send::{Failure, UpstreamError};
 use crate::proxy::translating::{Source, TranslatingBody};
@@ -48,8 +50,7 @@ impl Exchange {
         let upstream = finalizer.recorder.record.upstream.as_deref().unwrap_or_default();
         let ids = finalizer.capture.clone().filter(|_| status.is_success());
         let ids = ids.map(|capture| PassthroughCapture::new(capture, upstream));
-        *reply.body_mut() =
-            ReplyBody::stream(PassthroughBody::new(body, observer, finalizer).with_ids(ids));
+        *reply.body_mut() = ReplyBody::stream(PassthroughBody::new(body, observer, ids, finalizer));
         reply
     }
 
@@ -59,14 +60,15 @@ impl Exchange {
             let events = event_stream(split(response));
             return self.relay(Source::Events(events), translation);
         }
-        let whole = match whole::answer(translation, response) {
-            Ok(whole) => whole,
-            Err(fault) => return self.fail(fault.into()),
+        let summary = ResponseSummary::from_response(&response);
+        let Translated { value, report } = match translation.back().answer(response) {
+            Ok(translated) => translated,
+            Err(error) => return self.fail(refused(error).into()),
         };
-        self.finalizer.recorder.record.add_reply(whole.watch);
-        self.finalizer.recorder.record.response_report = whole.report;
+        self.finalizer.recorder.record.add_reply(summary);
+        self.finalizer.recorder.record.response_report = report;
         let share = self.finalizer.share.take();
-        let reply = fault::wire(whole.reply).map(|body| body.held(share));
+        let reply = fault::wire(value).map(|body| body.held(share));
         self.finish(reply)
     }
 

@@ -13,8 +13,8 @@ use super::Exchange;
 use crate::http::Reply;
 use crate::mcp::CallerTokens;
 use crate::proxy::approvals::{self, AnswerError, ApprovalRecord, Decision, RecordedAnswer};
-use crate::proxy::conversation::{ConversationId, Evidence};
-use crate::proxy::fallback_model::FallbackModel;
+use crate::proxy::conversation::ConversationId;
+use crate::proxy::fallback_model;
 use crate::proxy::fault;
 use crate::proxy::inbound::InboundRequest;
 use crate::proxy::named_servers::{self, ApprovalAnswer, NamedServers};
@@ -94,7 +94,7 @@ impl Exchange {
             None
         };
         let (inbound, keep) =
-            (Arc::clone(&self.inbound), Arc::clone(self.finalizer.reasoning_cache()));
+            (Arc::clone(&self.inbound), Arc::clone(&self.finalizer.reasoning_cache));
         let share = self.finalizer.share.beside();
         let approval = Arc::clone(self.approval.get_or_insert_default());
         let caller = self.inbound.client.caller();
@@ -111,7 +111,7 @@ impl Exchange {
             id: self.finalizer.recorder.id(),
             caller,
             conversation,
-            model: FallbackModel::new(inbound, candidates, keep, run_record.clone(), share).model(),
+            model: fallback_model::model(inbound, candidates, keep, run_record.clone(), share),
             toolbox,
             context,
             limits: self.tools.limits,
@@ -183,18 +183,17 @@ impl Exchange {
         Ok(())
     }
 
-    /// Returns the conversation that a request with tools continues.
+    /// Returns the conversation that a request with tools continues: the one that the client names or that has
+    /// the previous response, else that of the calls in the request, else that of an approval in it.
     async fn find_conversation(&mut self, request: &Request) -> Option<ConversationId> {
-        let mut evidence = Evidence { named: self.conversation.take(), ..Evidence::default() };
-        if evidence.named.is_none() {
-            let RunStores { conversations, approvals, .. } = &*self.stores;
-            evidence.calls = conversations.find(&self.inbound.client, request).await;
-            if evidence.calls.is_none() {
-                let caller = self.inbound.client.caller();
-                evidence.approvals = approvals.conversation(&caller, &request.messages).await;
-            }
+        if let Some(named) = self.conversation.take() {
+            return Some(named);
         }
-        evidence.decide()
+        let RunStores { conversations, approvals, .. } = &*self.stores;
+        if let Some(found) = conversations.find(&self.inbound.client, request).await {
+            return Some(found);
+        }
+        approvals.conversation(&self.inbound.client.caller(), &request.messages).await
     }
 
     /// Records the conversation of the exchange.

@@ -13,7 +13,6 @@ use super::record::{Stored, input_items, is_reference, item_id, output_items};
 use super::{Chain, End, ResponseStore, fault};
 use crate::http::Share;
 use crate::key::Client;
-use crate::proxy::conversation::Evidence;
 use crate::proxy::inbound::InboundRequest;
 use crate::proxy::weight::weight;
 
@@ -40,9 +39,7 @@ impl ResponseStore {
         if let Some(id) = &previous {
             let Chain { contents, end, conversation } =
                 self.chain(&inbound.client, id, &mut share).await?;
-            let named = inbound.conversation.take();
-            inbound.conversation =
-                Evidence { named, previous: conversation, ..Evidence::default() }.decide();
+            inbound.conversation = inbound.conversation.take().or(conversation);
             let otherwise = fault::previous_not_found(id);
             match end {
                 End::Start => previous = None,
