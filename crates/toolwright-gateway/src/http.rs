@@ -36,7 +36,7 @@ pub use budget::{Budget, Full, Share};
 pub use drain::{Control, Ended, Health};
 pub use listen::ListenError;
 pub use multipart::{Form, FormItem, PartHead};
-pub use reply::{BrokenOff, Reply, ReplyBody};
+pub use reply::{BrokenOff, Reply, ReplyBody, event_reply, typed_reply};
 pub use request::{HttpRequest, Service};
 pub use signal::{Reload, Renewal, Signals};
 pub use tls::{Tls, TlsError};

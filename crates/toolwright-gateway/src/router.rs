@@ -28,7 +28,7 @@ use toolwright_core::{Fault, FaultClass, percent};
 
 use crate::config::listen::is_loopback;
 use crate::gateway::{Gateway, Live};
-use crate::http::{Health, HttpRequest, Reply, ReplyBody, Service, Share};
+use crate::http::{Health, HttpRequest, Reply, Service, Share, typed_reply};
 use crate::key::{AuthenticatedClient, Client, Reservation};
 use crate::proxy::endpoint::Endpoint;
 use crate::proxy::exchange::Exchange;
@@ -297,11 +297,7 @@ impl Router {
         let telemetry = &self.gateway.telemetry;
         let live = self.gateway.live();
         telemetry.metrics().set_changed_tools(live.tools.mcp().changed_definitions());
-        let text = telemetry.prometheus(may_call);
-        let mut reply = Reply::new(ReplyBody::full(text));
-        let kind = HeaderValue::from_static(METRICS);
-        reply.headers_mut().insert(header::CONTENT_TYPE, kind);
-        reply
+        typed_reply(METRICS, telemetry.prometheus(may_call))
     }
 
     async fn losses(&self, id: &str, client: &Client) -> Result<Reply, Fault> {

@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::StatusCode;
 use tokio::sync::watch;
 
-use super::reply::{Reply, ReplyBody};
+use super::reply::{Reply, typed_reply};
 use super::settings::{Current, Settings};
 use super::signal::Renewal;
 use crate::config::Limits;
@@ -146,9 +145,7 @@ impl Health {
 
 /// Creates a plain-text reply.
 fn plain(status: StatusCode, text: &'static str) -> Reply {
-    let mut reply = Reply::new(ReplyBody::full(Bytes::from_static(text.as_bytes())));
+    let mut reply = typed_reply("text/plain; charset=utf-8", text);
     *reply.status_mut() = status;
-    let text = HeaderValue::from_static("text/plain; charset=utf-8");
-    reply.headers_mut().insert(header::CONTENT_TYPE, text);
     reply
 }

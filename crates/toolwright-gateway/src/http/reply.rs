@@ -1,10 +1,12 @@
 //! Replies of a service: a head, and a body that is complete or streaming.
 
+use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt};
+use http::{HeaderValue, header};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, BodyStream, StreamBody};
 
@@ -70,6 +72,23 @@ impl ReplyBody {
     pub fn stream(body: impl Body<Data = Bytes> + Send + 'static) -> ReplyBody {
         ReplyBody(Kind::Stream(Box::pin(body.map_err(|_| BrokenOff))))
     }
+}
+
+/// Replies with a whole body of a media type.
+pub fn typed_reply(media_type: &'static str, body: impl Into<Bytes>) -> Reply {
+    let mut reply = Reply::new(ReplyBody::full(body));
+    reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    reply
+}
+
+/// Replies with server-sent events.
+pub fn event_reply(events: impl Stream<Item = String> + Send + 'static) -> Reply {
+    let frames = events.map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text))));
+    let mut reply = Reply::new(ReplyBody::stream(StreamBody::new(frames)));
+    let headers = reply.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    reply
 }
 
 impl std::fmt::Debug for ReplyBody {

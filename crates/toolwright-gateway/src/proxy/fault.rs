@@ -1,11 +1,10 @@
 //! Encodes failures in the client's dialect.
 
-use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use toolwright_core::dialect::{ChatCodec, WireReply};
 use toolwright_core::{Dialect, Fault, Json};
 
-use crate::http::{Reply, ReplyBody};
+use crate::http::{Reply, typed_reply};
 use crate::telemetry::RequestId;
 
 /// The header with the gateway's request id, in every dialect.
@@ -40,10 +39,7 @@ pub fn document(body: &Json) -> Reply {
 
 /// Creates a reply with the text of a JSON document.
 pub fn text(body: String) -> Reply {
-    let mut reply = Reply::new(ReplyBody::full(Bytes::from(body)));
-    let json = HeaderValue::from_static("application/json");
-    reply.headers_mut().insert(header::CONTENT_TYPE, json);
-    reply
+    typed_reply("application/json", body)
 }
 
 /// Adds the request id to a reply: in the gateway's header, and in the header that the dialect's

@@ -28,7 +28,7 @@ use crate::key::{AuthenticatedClient, Client};
 use crate::mcp::CallerTokens;
 use crate::mcp::fixtures::FixtureFeatures;
 use crate::proxy::conversation::ConversationId;
-use crate::proxy::identity;
+use crate::proxy::{fault, identity};
 use crate::telemetry::RequestId;
 use headers::{SESSION, VERSION};
 pub use session::Sessions;
@@ -361,10 +361,8 @@ fn invalid_reply(invalid: InvalidMessage) -> Reply {
 
 /// A reply with the text of messages.
 fn text_reply(status: StatusCode, text: String) -> Reply {
-    let mut reply = Reply::new(ReplyBody::full(text));
+    let mut reply = fault::text(text);
     *reply.status_mut() = status;
-    let kind = HeaderValue::from_static("application/json");
-    reply.headers_mut().insert(header::CONTENT_TYPE, kind);
     reply
 }
 

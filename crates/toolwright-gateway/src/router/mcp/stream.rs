@@ -1,19 +1,15 @@
 //! Replies to requests: one message, or server-sent events.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{Stream, StreamExt, stream};
-use http::{HeaderValue, header};
-use http_body::Frame;
-use http_body_util::StreamBody;
+use http::HeaderValue;
 use tokio::sync::mpsc;
 use toolwright::mcp::{Message, Response};
 
 use super::{accepted, message_reply, status_of};
-use crate::http::{Reply, ReplyBody};
+use crate::http::{Reply, event_reply};
 
 /// Messages before a response.
 pub(super) type Messages = mpsc::Receiver<Message>;
@@ -98,11 +94,7 @@ pub(super) fn events_reply(events: impl Stream<Item = String> + Send + 'static) 
             Err(_) => Some((":\n\n".to_owned(), events)),
         }
     });
-    let frames = events.map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text))));
-    let mut reply = Reply::new(ReplyBody::stream(StreamBody::new(frames)));
-    let headers = reply.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    let mut reply = event_reply(events);
+    reply.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
     reply
 }

@@ -1,20 +1,15 @@
 //! The events of a run, as server-sent events.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 
-use bytes::Bytes;
-use futures_util::{StreamExt, stream};
-use http::{HeaderValue, header};
-use http_body::Frame;
-use http_body_util::StreamBody;
+use futures_util::stream;
 use tokio::sync::broadcast;
 use toolwright::plan::{PlanEvent, PlanEventKind};
 use toolwright_core::json::Object;
 use toolwright_core::{Fault, Json, object};
 
 use super::Asker;
-use crate::http::{Reply, ReplyBody};
+use crate::http::{Reply, event_reply};
 
 impl Asker {
     /// Streams the report of a run, then its events until it ends or waits for a person.
@@ -25,14 +20,8 @@ impl Asker {
         let mut first = report.to_json();
         first.insert("event", "report");
         let state = EventStream { waiting: VecDeque::from([first]), events: watch };
-        let events = stream::unfold(state, EventStream::next)
-            .map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text))));
-        let body = ReplyBody::stream(StreamBody::new(events)).until(self.client.removed());
-        let mut reply = Reply::new(body);
-        let headers = reply.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        Ok(reply)
+        let reply = event_reply(stream::unfold(state, EventStream::next));
+        Ok(reply.map(|body| body.until(self.client.removed())))
     }
 }
 

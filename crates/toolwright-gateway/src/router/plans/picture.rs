@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use http::{HeaderValue, header};
 use toolwright::plan::{Graph, StepStatus, blocking, draw, plan_tools};
 use toolwright_core::Fault;
 
 use super::{Asker, refusal};
-use crate::http::{Reply, ReplyBody};
+use crate::http::{Reply, typed_reply};
 use crate::router::query::{Query, invalid};
 
 /// Maximum number of steps and edges of a picture, whose cost grows faster than they do.
@@ -57,8 +56,6 @@ impl Asker {
             Format::Mermaid => "text/plain; charset=utf-8",
             _ => "image/svg+xml",
         };
-        let mut reply = Reply::new(ReplyBody::full(text));
-        reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-        Ok(reply)
+        Ok(typed_reply(kind, text))
     }
 }

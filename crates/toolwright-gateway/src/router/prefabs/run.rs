@@ -4,16 +4,12 @@
 //! unknown function or invalid arguments has no effect. A call runs in the toolbox under the name of its
 //! function: policy, hidden parameters, journal, deadline, cache and ledger are those of every call.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
-use http::{HeaderMap, HeaderValue, header};
-use http_body::Frame;
-use http_body_util::StreamBody;
+use http::HeaderMap;
 use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 use toolwright::call::journal::{Begun, Intent, JournalError, SharedJournal};
@@ -28,7 +24,7 @@ use toolwright_core::{Json, object};
 
 use super::refusal::Refusal;
 use super::{functions, text};
-use crate::http::{Reply, ReplyBody, Share};
+use crate::http::{Reply, Share, event_reply};
 use crate::key::Client;
 use crate::proxy::{fault, identity};
 use crate::telemetry::RequestId;
@@ -412,13 +408,7 @@ fn streamed(calls: Calls<'_>, session: Session, call: CheckedFunction) -> Reply 
         _cancel: cancel,
         _share: share,
     };
-    let events = stream::unfold(call, StreamedCall::next)
-        .map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text))));
-    let mut reply = Reply::new(ReplyBody::stream(StreamBody::new(events)));
-    let headers = reply.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    reply
+    event_reply(stream::unfold(call, StreamedCall::next))
 }
 
 impl StreamedCall {
