@@ -47,7 +47,7 @@ pub struct Router {
     health: Health,
     /// Whether the server listens on a loopback address
     is_local: bool,
-    mcp: Arc<mcp::McpState>,
+    mcp: mcp::McpState,
 }
 
 impl Service for Router {
@@ -80,8 +80,13 @@ impl Router {
         bound: SocketAddr,
         mcp_fixtures: bool,
     ) -> Router {
-        let mcp = Arc::new(mcp::McpState::new(mcp_fixtures));
+        let mcp = mcp::McpState::new(mcp_fixtures);
         Router { gateway, health, is_local: is_loopback(bound), mcp }
+    }
+
+    /// Whether clients may approve at all: not if everyone on a network may use the gateway without a key.
+    fn may_approve(&self, live: &Live) -> bool {
+        self.is_local || !live.keys.is_open()
     }
 
     /// Begins the line of a request that is not an exchange.
@@ -108,12 +113,7 @@ impl Router {
             }
             Target::Mcp => {
                 let server = found.parameters.text("server", found.path);
-                let host = mcp::Host {
-                    gateway: &self.gateway,
-                    health: &self.health,
-                    is_local: self.is_local,
-                };
-                Ok(mcp::answer(host, &self.mcp, server, request).await)
+                Ok(mcp::answer(self, server, request).await)
             }
             Target::Public(PublicEndpoint::Health) => Ok(self.health.healthz()),
             Target::Public(PublicEndpoint::Readiness) => Ok(self.readyz()),
@@ -154,16 +154,9 @@ impl Router {
             }
             ClientEndpoint::Metrics => Ok(self.metrics(live.tools.permission(&client))),
             ClientEndpoint::Approvals(action) => {
-                if action == approvals::Action::Answer {
-                    // The ledger records every answer.
-                    self.gateway.telemetry.admit().await?;
-                }
-                let id = parameter("id").unwrap_or_default();
-                let may_approve = self.is_local || !live.keys.is_open();
-                let asker = approvals::Asker { client: &client, may_approve };
-                let (approvals, ledger) =
-                    (&self.gateway.stores.approvals, || self.gateway.telemetry.records().shared());
-                asker.answer(action, id, approvals, ledger, request).await
+                let (gateway, may_approve) = (&*self.gateway, self.may_approve(&live));
+                let asker = approvals::Asker { gateway, client: &client, may_approve };
+                asker.answer(action, parameter("id").unwrap_or_default(), request).await
             }
             ClientEndpoint::Inputs(action) => {
                 let id = parameter("id").unwrap_or_default();
@@ -177,11 +170,9 @@ impl Router {
             }
             ClientEndpoint::Plans(action) => {
                 client.admit(request.started)?;
-                let id = parameter("id").unwrap_or_default();
-                let may_approve = self.is_local || !live.keys.is_open();
-                let gateway = Arc::clone(&self.gateway);
+                let (gateway, may_approve) = (Arc::clone(&self.gateway), self.may_approve(&live));
                 let asker = plans::Asker { gateway, client, may_approve };
-                let id = id.to_owned();
+                let id = parameter("id").unwrap_or_default().to_owned();
                 let answer = async move { asker.answer(action, &id, request).await };
                 self.gateway.plans.work(answer).await?
             }

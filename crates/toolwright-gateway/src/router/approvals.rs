@@ -2,13 +2,11 @@
 //!
 //! A client sees the approvals of its tenant that it caused or may answer. Others do not exist for it.
 
-use std::sync::Arc;
-
 use http::StatusCode;
-use toolwright::ledger::Ledger;
 use toolwright_core::{Fault, FaultClass, Json, object};
 
 use super::query::{Query, invalid};
+use crate::gateway::Gateway;
 use crate::http::{HttpRequest, Reply};
 use crate::key::Client;
 use crate::proxy::approvals::{
@@ -30,9 +28,9 @@ pub enum Action {
 
 /// A client that asks about approvals.
 pub(super) struct Asker<'a> {
+    pub(super) gateway: &'a Gateway,
     pub(super) client: &'a Client,
-    /// Whether clients of this gateway may approve at all: not if everyone on a network may use it
-    /// without a key
+    /// Whether clients of this gateway may approve at all
     pub(super) may_approve: bool,
 }
 
@@ -42,23 +40,18 @@ impl Asker<'_> {
         &self,
         action: Action,
         id: &str,
-        approvals: &Approvals,
-        ledger: impl FnOnce() -> Arc<dyn Ledger>,
         request: HttpRequest,
     ) -> Result<Reply, Fault> {
         match action {
-            Action::List => self.list(approvals, &Query::new(request.uri.query())).await,
-            Action::Show => {
-                let found = self.find(id, approvals).await?;
-                Ok(fault::document(&Json::Object(found.to_json())))
-            }
-            Action::Answer => self.decide(id, approvals, ledger, request).await,
+            Action::List => self.list(&Query::new(request.uri.query())).await,
+            Action::Show => Ok(fault::document(&Json::Object(self.find(id).await?.to_json()))),
+            Action::Answer => self.decide(id, request).await,
         }
     }
 
-    async fn list(&self, approvals: &Approvals, query: &Query) -> Result<Reply, Fault> {
+    async fn list(&self, query: &Query) -> Result<Reply, Fault> {
         let limit = query.limit()?;
-        let found = approvals.of_tenant(self.client.tenant()).await;
+        let found = self.approvals().of_tenant(self.client.tenant()).await;
         let mut found = found.map_err(|error| unavailable(&error))?;
         found.retain(|own| self.sees(own));
         if let Some(after) = query.get("after") {
@@ -83,32 +76,32 @@ impl Asker<'_> {
         })))
     }
 
-    async fn decide(
-        &self,
-        id: &str,
-        approvals: &Approvals,
-        ledger: impl FnOnce() -> Arc<dyn Ledger>,
-        request: HttpRequest,
-    ) -> Result<Reply, Fault> {
+    async fn decide(&self, id: &str, request: HttpRequest) -> Result<Reply, Fault> {
+        // The ledger records every answer.
+        self.gateway.telemetry.admit().await?;
         let (body, _share) = request.body.read_document().await?;
         let (decision, reason) = read(&body)?;
-        let found = self.find(id, approvals).await?;
+        let found = self.find(id).await?;
         if !self.may_answer(&found.tool) {
             return Err(self.forbidden(&found.tool));
         }
         let answer = RecordedAnswer::now(decision, reason, self.client.name());
-        let answered = approvals.answer(self.client.tenant(), id, answer).await;
+        let answered = self.approvals().answer(self.client.tenant(), id, answer).await;
         let (record, is_new) = answered.map_err(|error| refusal(&error))?;
         if let Some(entry) = record.ledger_entry(self.client.caller()).filter(|_| is_new) {
-            ledger().record(entry.into());
+            self.gateway.telemetry.records().shared().record(entry.into());
         }
         Ok(fault::document(&Json::Object(record.to_json())))
     }
 
-    async fn find(&self, id: &str, approvals: &Approvals) -> Result<ApprovalRecord, Fault> {
-        let found = approvals.find(self.client.tenant(), id).await;
+    async fn find(&self, id: &str) -> Result<ApprovalRecord, Fault> {
+        let found = self.approvals().find(self.client.tenant(), id).await;
         let found = found.map_err(|error| unavailable(&error))?;
         found.filter(|own| self.sees(own)).ok_or_else(unknown)
+    }
+
+    fn approvals(&self) -> &Approvals {
+        &self.gateway.stores.approvals
     }
 
     fn sees(&self, approval: &ApprovalRecord) -> bool {

@@ -21,9 +21,9 @@ use toolwright::mcp::{InvalidMessage, Message, Payload, Request, Response, RpcEr
 use toolwright::{Context, Session};
 use toolwright_core::{Fault, FaultClass, object};
 
-use super::browser;
-use crate::gateway::{Gateway, Live};
-use crate::http::{Health, HttpRequest, Reply, ReplyBody, Share};
+use super::{Router, browser};
+use crate::gateway::Live;
+use crate::http::{HttpRequest, Reply, ReplyBody, Share};
 use crate::key::{AuthenticatedClient, Client};
 use crate::mcp::CallerTokens;
 use crate::mcp::fixtures::FixtureFeatures;
@@ -53,35 +53,22 @@ impl McpState {
 /// An answer that is no message of the protocol.
 const INVALID_REQUEST: i64 = -32600;
 
-/// Where requests are answered.
-#[derive(Clone, Copy)]
-pub(super) struct Host<'g> {
-    pub(super) gateway: &'g Gateway,
-    pub(super) health: &'g Health,
-    /// Whether the gateway listens on a loopback address
-    pub(super) is_local: bool,
-}
-
 /// What a request is served with.
-struct Caller<'g> {
-    gateway: &'g Gateway,
-    health: &'g Health,
+struct Caller<'r> {
+    router: &'r Router,
     live: Arc<Live>,
     client: Arc<Client>,
     /// The MCP server or tool set of the path
     server: Option<String>,
-    /// Whether the gateway listens on a loopback address
-    is_local: bool,
 }
 
 /// Answers a request at `/mcp` or `/mcp/NAME`.
 pub(super) async fn answer(
-    Host { gateway, health, is_local }: Host<'_>,
-    state: &Arc<McpState>,
+    router: &Router,
     server: Option<&str>,
     mut request: HttpRequest,
 ) -> Reply {
-    let live = gateway.live();
+    let live = router.gateway.live();
     let admitted = check_page(&request.headers).and_then(|()| {
         let authenticated = live.keys.authenticate(&request.headers, &request.uri)?;
         request.set_client(authenticated.client.name());
@@ -95,11 +82,11 @@ pub(super) async fn answer(
     live.keys.strip(&mut request.headers);
     let server = server.map(str::to_owned);
     let removed = client.removed();
-    let caller = Caller { gateway, health, live, client, server, is_local };
+    let caller = Caller { router, live, client, server };
     let answered = match request.method {
-        Method::POST => caller.post(state, request).await,
-        Method::DELETE => caller.delete(state, &request),
-        _ => caller.get(state, &request),
+        Method::POST => caller.post(request).await,
+        Method::DELETE => caller.delete(&request),
+        _ => caller.get(&request),
     };
     let reply = answered.unwrap_or_else(|fault| refuse_fault(&fault));
     reply.map(|body| body.until(removed))
@@ -115,7 +102,7 @@ fn check_page(headers: &HeaderMap) -> Result<(), Fault> {
 }
 
 impl Caller<'_> {
-    async fn post(&self, state: &Arc<McpState>, request: HttpRequest) -> Result<Reply, Fault> {
+    async fn post(&self, request: HttpRequest) -> Result<Reply, Fault> {
         let HttpRequest { headers, body, started, .. } = request;
         let (body, share) = body.read_document().await?;
         let payload = match Payload::parse(&body) {
@@ -124,7 +111,8 @@ impl Caller<'_> {
         };
         drop(body);
         if let Some(id) = headers.get(&SESSION) {
-            let Some(session) = state.sessions.find(id, &self.client, self.server.as_deref())
+            let Some(session) =
+                self.router.mcp.sessions.find(id, &self.client, self.server.as_deref())
             else {
                 return Ok(no_session());
             };
@@ -142,16 +130,16 @@ impl Caller<'_> {
             }
             return match payload {
                 Payload::Message(Message::Request(request)) => {
-                    let (exchange, messages) = self.exchange(state, &headers, share).await?;
+                    let (exchange, messages) = self.exchange(&headers, share).await?;
                     let work = Work { requests: vec![(request, exchange)], refused: None };
-                    session.serve(state.server.clone(), work, messages).await
+                    session.serve(self.router.mcp.server.clone(), work, messages).await
                 }
                 Payload::Message(message) => {
                     session.take(message);
                     Ok(accepted())
                 }
                 Payload::Batch(batch) if session.peer().has_batches() => {
-                    self.batch(state, &session, &headers, batch, (share, started)).await
+                    self.batch(&session, &headers, batch, (share, started)).await
                 }
                 Payload::Batch(_) => {
                     let version = session.peer().version();
@@ -167,16 +155,16 @@ impl Caller<'_> {
             Message::Request(request)
                 if request.method == "initialize" && !request.is_stateless() =>
             {
-                let (exchange, messages) = self.exchange(state, &headers, share).await?;
-                let (peer, result) = state.server.initialize(&request.params, &exchange);
+                let (exchange, messages) = self.exchange(&headers, share).await?;
+                let (peer, result) = self.router.mcp.server.initialize(&request.params, &exchange);
                 let server = self.server.clone();
-                let id = state.sessions.begin(peer, &self.client, server, messages)?;
+                let id = self.router.mcp.sessions.begin(peer, &self.client, server, messages)?;
                 let response = Response { id: Some(request.id), result: Ok(result) };
                 let mut reply = message_reply(StatusCode::OK, response);
                 reply.headers_mut().insert(SESSION.clone(), id);
                 Ok(reply)
             }
-            Message::Request(request) => self.stateless(state, &headers, request, share).await,
+            Message::Request(request) => self.stateless(&headers, request, share).await,
             Message::Notification(_) => Ok(accepted()),
             Message::Response(_) => {
                 let message = "Invalid request: there is no session to answer a request of";
@@ -189,7 +177,6 @@ impl Caller<'_> {
     /// Answers the requests of a batch in a session, and takes its other messages.
     async fn batch(
         &self,
-        state: &Arc<McpState>,
         session: &McpSession,
         headers: &HeaderMap,
         batch: Vec<Result<Message, InvalidMessage>>,
@@ -216,32 +203,31 @@ impl Caller<'_> {
         let mut work = Work { requests: Vec::new(), refused: Some(refused) };
         let share = Arc::new(share);
         for request in requests {
-            let (mut exchange, _) = self.exchange(state, headers, share.beside()).await?;
+            let (mut exchange, _) = self.exchange(headers, share.beside()).await?;
             exchange.outbox = outbox.clone();
             // The memory of the batch is held until all are answered.
             exchange.session.context = exchange.session.context.with(share.clone());
             work.requests.push((request, exchange));
         }
         drop(outbox);
-        session.serve(state.server.clone(), work, messages).await
+        session.serve(self.router.mcp.server.clone(), work, messages).await
     }
 
     /// Answers a request without a session.
     async fn stateless(
         &self,
-        state: &Arc<McpState>,
         headers: &HeaderMap,
         request: Request,
         share: Share,
     ) -> Result<Reply, Fault> {
-        let (exchange, messages) = self.exchange(state, headers, share).await?;
+        let (exchange, messages) = self.exchange(headers, share).await?;
         let checked = headers::check(headers, &request, &exchange.toolbox)
             .and_then(|()| Server::stateless_peer(&request));
         let peer = match checked {
             Ok(peer) => peer,
             Err(error) => return Ok(error_reply(StatusCode::BAD_REQUEST, Some(request.id), error)),
         };
-        let (server, health) = (state.server.clone(), self.health.clone());
+        let (server, health) = (self.router.mcp.server.clone(), self.router.health.clone());
         let serving = async move {
             let (id, is_subscription) =
                 (request.id.clone(), request.method == "subscriptions/listen");
@@ -260,26 +246,27 @@ impl Caller<'_> {
     }
 
     /// Continues a stream, or opens that of messages that belong to no request.
-    fn get(&self, state: &Arc<McpState>, request: &HttpRequest) -> Result<Reply, Fault> {
+    fn get(&self, request: &HttpRequest) -> Result<Reply, Fault> {
         let Some(id) = request.headers.get(&SESSION) else {
             let mut fault =
                 Fault::new(FaultClass::Invalid, "A GET needs a session. Send requests by POST.");
             fault.status = Some(StatusCode::METHOD_NOT_ALLOWED.as_u16());
             return Err(fault);
         };
-        let Some(session) = state.sessions.find(id, &self.client, self.server.as_deref()) else {
+        let Some(session) = self.router.mcp.sessions.find(id, &self.client, self.server.as_deref())
+        else {
             return Ok(no_session());
         };
         let last = request.headers.get("last-event-id").and_then(|value| value.to_str().ok());
-        session.listen(last, self.health)
+        session.listen(last, &self.router.health)
     }
 
-    fn delete(&self, state: &Arc<McpState>, request: &HttpRequest) -> Result<Reply, Fault> {
+    fn delete(&self, request: &HttpRequest) -> Result<Reply, Fault> {
         let Some(id) = request.headers.get(&SESSION) else {
             let message = "A DELETE needs the session that it ends (Mcp-Session-Id).";
             return Err(Fault::new(FaultClass::Invalid, message));
         };
-        if state.sessions.end(id, &self.client, self.server.as_deref()) {
+        if self.router.mcp.sessions.end(id, &self.client, self.server.as_deref()) {
             let mut reply = Reply::new(ReplyBody::empty());
             *reply.status_mut() = StatusCode::NO_CONTENT;
             return Ok(reply);
@@ -291,19 +278,18 @@ impl Caller<'_> {
     /// Opens the exchange of a request. It holds the memory for the request until it ends.
     async fn exchange(
         &self,
-        state: &Arc<McpState>,
         headers: &HeaderMap,
         share: Share,
     ) -> Result<(Exchange, stream::Messages), Fault> {
         // The ledger records every call.
-        self.gateway.telemetry.admit().await?;
+        self.router.gateway.telemetry.admit().await?;
         self.live.tools.listed().await;
         let toolbox = self.live.tools.for_mcp(self.server.as_deref(), &self.client);
         let Some(toolbox) = toolbox else {
             let message = "There is no MCP server or tool set of this name. /mcp has all tools.";
             return Err(Fault::new(FaultClass::NotFound, message));
         };
-        let stores = &self.gateway.stores;
+        let stores = &self.router.gateway.stores;
         let toolbox =
             toolbox.with_journal(stores.saved.journal()).with_handles(Arc::clone(&stores.handles));
         let context = Context::new()
@@ -320,11 +306,10 @@ impl Caller<'_> {
         let session = self.with_conversation(session, headers)?;
         let (outbox, messages) = Outbox::new();
         // As for /v1/approvals: who may approve is a matter of keys, or of this machine.
-        let (client, may_approve) =
-            (self.client.clone(), self.is_local || !self.live.keys.is_open());
+        let (client, may_approve) = (self.client.clone(), self.router.may_approve(&self.live));
         let may_approve = Arc::new(move |tool: &str| may_approve && client.may_approve(tool));
-        let changes = self.gateway.announcer.subscribe();
-        let features = match &state.fixtures {
+        let changes = self.router.gateway.announcer.subscribe();
+        let features = match &self.router.mcp.fixtures {
             Some(fixtures) => fixtures.clone(),
             None => self.live.tools.features(self.server.as_deref(), &self.client),
         };
