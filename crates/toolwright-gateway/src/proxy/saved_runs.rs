@@ -81,9 +81,11 @@ pub struct Claim {
     /// The run of an earlier attempt
     pub found: Option<Record>,
     _share: Share,
-    // Released before the queue, which counts the attempts in it.
+    // Released before the place, which counts the waiting attempts.
     _guard: OwnedMutexGuard<()>,
-    queue: Queue,
+    place: LockPlace,
+    scope: Scope,
+    identity: Identity,
 }
 
 /// The exclusive right to continue the run of a conversation that waits for approval. Released on drop.
@@ -94,13 +96,6 @@ pub struct WaitingClaim {
     // Released before the place, which counts the waiting requests.
     _guard: OwnedMutexGuard<()>,
     _place: LockPlace,
-}
-
-/// A position among the attempts at one request.
-struct Queue {
-    scope: Scope,
-    identity: Identity,
-    place: LockPlace,
 }
 
 /// A lock in the table, removed with its last user.
@@ -164,27 +159,39 @@ impl SavedRuns {
     ) -> Result<Option<Claim>, Fault> {
         let Some(identity) = Identity::of(inbound)? else { return Ok(None) };
         let scope = Scope { owner: inbound.client.name().into(), kind: KIND };
-        let queue = self.enqueue(scope, identity);
-        let guard = Arc::clone(&queue.place.lock).lock_owned().await;
-        let found = queue.find(&mut share).await?;
-        Ok(Some(Claim { found, _share: share, _guard: guard, queue }))
+        let place = self.place(&scope, identity.name.clone(), identity.attempt);
+        let guard = Arc::clone(&place.lock).lock_owned().await;
+        let found = self.find(&scope, &identity, &mut share).await?;
+        Ok(Some(Claim { found, _share: share, _guard: guard, place, scope, identity }))
     }
 
-    /// Joins the attempts at one request. A first attempt does not wait.
-    fn enqueue(self: &Arc<SavedRuns>, scope: Scope, identity: Identity) -> Queue {
-        let place = (Arc::clone(&scope.owner), identity.name.clone());
-        let key = place.clone();
+    /// Joins those who wait for a run. A first attempt does not wait.
+    fn place(self: &Arc<SavedRuns>, scope: &Scope, name: String, attempt: Attempt) -> LockPlace {
+        let key = (Arc::clone(&scope.owner), name);
         let mut locks = lock(&self.locks);
-        let lock = match identity.attempt {
-            Attempt::Any => Arc::clone(locks.entry(key).or_default()),
-            Attempt::First => {
-                let lock = Arc::default();
-                locks.insert(key, Arc::clone(&lock));
-                lock
-            }
-        };
-        let place = LockPlace { runs: Arc::clone(self), key: place, lock };
-        Queue { scope, identity, place }
+        if attempt == Attempt::First {
+            locks.insert(key.clone(), Arc::default());
+        }
+        let lock = Arc::clone(locks.entry(key.clone()).or_default());
+        LockPlace { runs: Arc::clone(self), key, lock }
+    }
+
+    /// Returns the run of an earlier attempt. A first attempt removes it.
+    async fn find(
+        &self,
+        scope: &Scope,
+        identity: &Identity,
+        share: &mut Share,
+    ) -> Result<Option<Record>, Fault> {
+        let Identity { name, digest, .. } = identity;
+        if identity.attempt == Attempt::First {
+            let removed = self.store.remove(scope, name).await;
+            return removed.map(|_| None).map_err(|error| unavailable(&error));
+        }
+        let value = self.store.get(scope, name).await.map_err(|error| unavailable(&error))?;
+        let Some(value) = value else { return Ok(None) };
+        let record = read(&value, share).await?;
+        if record.digest == *digest { Ok(Some(record)) } else { Err(identity::reused()) }
     }
 
     /// Claims the run of a conversation that waits for approval, if there is one. Waits while another
@@ -196,14 +203,11 @@ impl SavedRuns {
         mut share: Share,
     ) -> Result<Option<WaitingClaim>, Fault> {
         let (scope, name) = waiting(caller, conversation);
-        let key = (Arc::clone(&scope.owner), format!("waiting {name}"));
-        let lock = Arc::clone(lock(&self.locks).entry(key.clone()).or_default());
-        let place = LockPlace { runs: Arc::clone(self), key, lock: Arc::clone(&lock) };
-        let guard = lock.lock_owned().await;
+        let place = self.place(&scope, format!("waiting {name}"), Attempt::Any);
+        let guard = Arc::clone(&place.lock).lock_owned().await;
         let value = self.store.peek(&scope, &name).await;
         let Some(value) = value.map_err(|error| unavailable(&error))? else { return Ok(None) };
-        share.resize(weight(&value)).await?;
-        let found = Some(Record::read(&value).map_err(|error| unreadable(&error))?);
+        let found = Some(read(&value, &mut share).await?);
         Ok(Some(WaitingClaim { found, _share: share, _guard: guard, _place: place }))
     }
 
@@ -214,10 +218,21 @@ impl SavedRuns {
         conversation: &ConversationId,
         record: Record,
     ) -> Result<(), Fault> {
-        let limits = Limits { lifetime: WAITING_AGE, bytes: MAX_BYTES, entries: MAX_RUNS };
         let (scope, name) = waiting(caller, conversation);
+        self.commit(&scope, name, record, WAITING_AGE).await
+    }
+
+    /// Saves a run, and returns when it survives a kill of the process.
+    async fn commit(
+        &self,
+        scope: &Scope,
+        name: String,
+        record: Record,
+        lifetime: Duration,
+    ) -> Result<(), Fault> {
+        let limits = Limits { lifetime, bytes: MAX_BYTES, entries: MAX_RUNS };
         let entry = Entry { name, aliases: Vec::new(), value: record.write() };
-        match self.store.commit(&scope, entry, limits).await {
+        match self.store.commit(scope, entry, limits).await {
             Ok(Outcome::Stored) => Ok(()),
             Ok(Outcome::TooLarge) => Err(too_large()),
             Err(error) => Err(unavailable(&error)),
@@ -275,26 +290,6 @@ impl Default for SavedRuns {
     }
 }
 
-impl Queue {
-    /// Returns the run of an earlier attempt. A first attempt removes it.
-    async fn find(&self, share: &mut Share) -> Result<Option<Record>, Fault> {
-        let (store, name) = (&self.place.runs.store, &self.identity.name);
-        if self.identity.attempt == Attempt::First {
-            let removed = store.remove(&self.scope, name).await;
-            return removed.map(|_| None).map_err(|error| unavailable(&error));
-        }
-        let value = store.get(&self.scope, name).await.map_err(|error| unavailable(&error))?;
-        let Some(value) = value else { return Ok(None) };
-        share.resize(weight(&value)).await?;
-        let record = Record::read(&value).map_err(|error| unreadable(&error))?;
-        if record.digest == self.identity.digest {
-            Ok(Some(record))
-        } else {
-            Err(identity::reused())
-        }
-    }
-}
-
 impl Drop for LockPlace {
     fn drop(&mut self) {
         let mut locks = lock(&self.runs.locks);
@@ -309,20 +304,20 @@ impl Drop for LockPlace {
 impl Claim {
     /// Returns the hash of the request.
     pub fn digest(&self) -> &str {
-        &self.queue.identity.digest
+        &self.identity.digest
     }
 
     /// Saves the run so far, and returns when it survives a kill of the process.
     pub async fn save(&self, record: Record) -> Result<(), Fault> {
-        let Queue { scope, identity, place: LockPlace { runs, .. } } = &self.queue;
-        let limits = Limits { lifetime: identity.window, bytes: MAX_BYTES, entries: MAX_RUNS };
-        let (name, value) = (identity.name.clone(), record.write());
-        match runs.store.commit(scope, Entry { name, aliases: Vec::new(), value }, limits).await {
-            Ok(Outcome::Stored) => Ok(()),
-            Ok(Outcome::TooLarge) => Err(too_large()),
-            Err(error) => Err(unavailable(&error)),
-        }
+        let Claim { scope, identity: Identity { name, window, .. }, place, .. } = self;
+        place.runs.commit(scope, name.clone(), record, *window).await
     }
+}
+
+/// Reads a saved run, for which the share reserves memory.
+async fn read(value: &[u8], share: &mut Share) -> Result<Record, Fault> {
+    share.resize(weight(value)).await?;
+    Record::read(value).map_err(|error| unreadable(&error))
 }
 
 /// Returns the scope and name of the run of a conversation that waits for approval. A client that moved to
