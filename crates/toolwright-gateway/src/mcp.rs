@@ -39,18 +39,7 @@ const STREAM_DEADLINE: Duration = Duration::from_hours(24);
 const APPROVAL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Closes the streams of a request of a session, which its client then continues. In the context of the request.
-pub struct StreamControl(Box<dyn Fn() + Send + Sync>);
-
-impl StreamControl {
-    /// Creates a control with the function that closes the streams.
-    pub fn new(close: impl Fn() + Send + Sync + 'static) -> StreamControl {
-        StreamControl(Box::new(close))
-    }
-
-    fn close(&self) {
-        (self.0)();
-    }
-}
+pub struct StreamControl(pub Box<dyn Fn() + Send + Sync>);
 
 /// The clients of the MCP servers.
 #[derive(Default)]

@@ -130,7 +130,7 @@ pub fn handlers() -> Vec<Handler> {
         }),
         tool("test_reconnection", "{}", |scope, _, _| async move {
             if let Ok(control) = scope.session.context.read::<StreamControl>().await {
-                control.close();
+                (control.0)();
             }
             pause().await;
             pause().await;

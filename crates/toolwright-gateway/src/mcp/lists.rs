@@ -18,21 +18,12 @@ const LIST_DEADLINE: Duration = Duration::from_secs(5);
 
 /// The last good lists of a server.
 #[derive(Default)]
-pub(super) struct Lists {
-    prompts: Arc<List>,
-    resources: Arc<List>,
-    templates: Arc<List>,
-}
+pub(super) struct Lists([Arc<List>; 3]);
 
 impl Lists {
     /// Returns the entries of a listing, fetched if need be. A server that fails or takes too long keeps the last ones.
     pub(super) async fn entries(&self, client: &Client, listing: Listing) -> Arc<Vec<Json>> {
-        let list = match listing {
-            Listing::Prompts => &self.prompts,
-            Listing::Resources => &self.resources,
-            Listing::Templates => &self.templates,
-        };
-        list.entries(client, listing).await
+        self.0[listing as usize].entries(client, listing).await
     }
 }
 

@@ -1,9 +1,10 @@
 //! Access tokens of MCP servers: where they are stored, and how they are had.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use http::Uri;
+use tokio::sync::OnceCell;
 use toolwright::mcp::client::{Authorization, RegisteredClient};
 use toolwright::oauth::{EncryptedTokens, Token, TokenFuture, TokenStore, TokenStoreError};
 use toolwright::transport::{AddressPolicy, HttpClient, Proxy, TransportError};
@@ -13,47 +14,33 @@ use crate::config::McpLogin;
 /// Tokens in the data folder, encrypted. The folder is created when the first one is stored.
 pub struct McpTokens {
     folder: PathBuf,
-    opened: OnceLock<EncryptedTokens>,
+    opened: OnceCell<EncryptedTokens>,
 }
 
 impl McpTokens {
     /// Uses a data folder.
     pub fn new(data: &Path) -> McpTokens {
-        McpTokens { folder: data.join("mcp-tokens"), opened: OnceLock::new() }
+        McpTokens { folder: data.join("mcp-tokens"), opened: OnceCell::new() }
     }
 
-    fn open(&self) -> Result<&EncryptedTokens, TokenStoreError> {
-        if let Some(opened) = self.opened.get() {
-            return Ok(opened);
-        }
-        let tokens = EncryptedTokens::open_with_key(&self.folder)?;
-        Ok(self.opened.get_or_init(|| tokens))
+    async fn open(&self) -> Result<&EncryptedTokens, TokenStoreError> {
+        self.opened.get_or_try_init(|| async { EncryptedTokens::open_with_key(&self.folder) }).await
     }
 }
 
 impl TokenStore for McpTokens {
     fn load<'a>(&'a self, name: &'a str) -> TokenFuture<'a, Option<Token>> {
-        if !self.folder.exists() {
-            return Box::pin(std::future::ready(Ok(None)));
-        }
-        match self.open() {
-            Ok(tokens) => tokens.load(name),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        }
+        Box::pin(async move {
+            if self.folder.exists() { self.open().await?.load(name).await } else { Ok(None) }
+        })
     }
 
     fn save<'a>(&'a self, name: &'a str, token: &'a Token) -> TokenFuture<'a, ()> {
-        match self.open() {
-            Ok(tokens) => tokens.save(name, token),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        }
+        Box::pin(async move { self.open().await?.save(name, token).await })
     }
 
     fn remove<'a>(&'a self, name: &'a str) -> TokenFuture<'a, ()> {
-        match self.open() {
-            Ok(tokens) => tokens.remove(name),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        }
+        Box::pin(async move { self.open().await?.remove(name).await })
     }
 }
 

@@ -255,7 +255,7 @@ impl McpSession {
         let log = Arc::new(Log::new(number, &self.general.total));
         for (_, exchange) in &mut work.requests {
             let closing = log.clone();
-            let control = StreamControl::new(move || closing.close_streams());
+            let control = StreamControl(Box::new(move || closing.close_streams()));
             let session = &mut exchange.session;
             session.context = session.context.clone().with(control);
         }
