@@ -142,7 +142,7 @@ impl Asker {
         let quota = RunQuota { runs: settings.max_runs, bytes: settings.max_bytes };
         let journal = engine.journal();
         let fits = journal.make_room(self.client.tenant(), bytes, quota).await;
-        if fits.map_err(|error| refusal(error.into()))? {
+        if fits.map_err(refusal)? {
             return Ok(());
         }
         let message = format!(
@@ -154,12 +154,11 @@ impl Asker {
     }
 
     async fn start(&self, request: HttpRequest) -> Result<Reply, Fault> {
-        let key = request.headers.get("idempotency-key").filter(|key| !key.is_empty()).cloned();
+        let key = identity::of_key(&request.headers, &[self.client.name()]);
         let (mut body, share) = read(request, CHECK_COPIES).await?;
         let identity = key.map(|key| {
-            let name = [self.client.name(), &String::from_utf8_lossy(key.as_bytes())];
             let content = body.as_object().map(canonical).unwrap_or_default();
-            (format!("plan_{}", &identity::hash(&name)[..32]), identity::hash(&[&content]))
+            (format!("plan_{key}"), identity::hash(&[&content]))
         });
         let document = body.as_object_mut().and_then(|body| body.remove("plan"));
         let Some(document) = document.filter(|plan| matches!(plan, Json::Object(_))) else {
@@ -325,8 +324,7 @@ impl Asker {
         let tenant = Some(self.client.tenant().into());
         let filter = RunFilter { tenant, status, before_ms, before_id, limit: Some(limit + 1) };
         let engine = self.engine().await?;
-        let mut runs =
-            engine.journal().list(&filter).await.map_err(|error| refusal(error.into()))?;
+        let mut runs = engine.journal().list(&filter).await.map_err(refusal)?;
         let has_more = runs.len() > limit;
         runs.truncate(limit);
         let data = runs.iter().map(|run| {
@@ -349,13 +347,13 @@ impl Asker {
         let engine = self.engine().await?;
         let journal = engine.journal();
         // Nothing else of a run is read, so that a damaged one can be removed.
-        let tenant = journal.tenant(id).await.map_err(|error| refusal(error.into()))?;
+        let tenant = journal.tenant(id).await.map_err(refusal)?;
         if *tenant != *self.client.tenant() {
-            return Err(refusal(PlanJournalError::UnknownRun(id.to_owned()).into()));
+            return Err(refusal(PlanJournalError::UnknownRun(id.to_owned())));
         }
         // A run that is in progress cannot be claimed.
-        let _claim = journal.claim(id).await.map_err(|error| refusal(error.into()))?;
-        journal.delete(id).await.map_err(|error| refusal(error.into()))?;
+        let _claim = journal.claim(id).await.map_err(refusal)?;
+        journal.delete(id).await.map_err(refusal)?;
         Ok(fault::document(&object! {"run": id, "deleted": true}.into()))
     }
 
@@ -364,7 +362,7 @@ impl Asker {
         let engine = self.engine().await?;
         let report = engine.report(id).await.map_err(refusal)?;
         if *report.run.caller.tenant != *self.client.tenant() {
-            return Err(refusal(PlanJournalError::UnknownRun(id.to_owned()).into()));
+            return Err(refusal(PlanJournalError::UnknownRun(id.to_owned())));
         }
         Ok((engine, report))
     }
@@ -388,7 +386,8 @@ fn flag(body: &Json, name: &str) -> Result<Option<bool>, Fault> {
     }
 }
 
-fn refusal(error: PlanRunError) -> Fault {
+fn refusal(error: impl Into<PlanRunError>) -> Fault {
+    let error = error.into();
     let message = error.to_string();
     let (class, status) = match &error {
         PlanRunError::Invalid(_) => (FaultClass::Invalid, StatusCode::BAD_REQUEST),

@@ -139,6 +139,7 @@ const GEMINI: &[&str] = &[
 
 /// All routes. The first that matches answers.
 pub static ROUTES: &[HttpRoute] = {
+    use ClientEndpoint::{Approvals, Handles, Inputs, Plans};
     use Dialect::{
         Anthropic, Bedrock, Cohere, Deepseek, Gemini, Mistral, Ollama, OpenaiChat, OpenaiResponses,
     };
@@ -174,28 +175,28 @@ pub static ROUTES: &[HttpRoute] = {
         own("/openapi.json", Target::Public(PublicEndpoint::OpenApi)),
         own("/metrics", Target::Client(ClientEndpoint::Metrics)),
         own("/v1/losses/{id}", Target::Client(ClientEndpoint::Losses)),
-        approvals(Verb::Get, "/v1/approvals", approvals::Action::List),
-        approvals(Verb::Get, "/v1/approvals/{id}", approvals::Action::Show),
-        approvals(Verb::Post, "/v1/approvals/{id}", approvals::Action::Answer),
-        inputs(Verb::Get, "/v1/inputs", inputs::Action::List),
-        inputs(Verb::Post, "/v1/inputs/{id}", inputs::Action::Answer),
-        handles(Verb::Put, "/v1/handles/{id}", handles::Action::Put),
-        handles(Verb::Get, "/v1/handles/{id}", handles::Action::Get),
-        plans(Verb::Get, "/v1/plans/schema", plans::Action::Schema),
-        plans(Verb::Post, "/v1/plans/check", plans::Action::Check),
-        plans(Verb::Post, "/v1/plans/view", plans::Action::View),
-        plans(Verb::Post, "/v1/plans/record", plans::Action::Record),
-        plans(Verb::Post, "/v1/plans", plans::Action::Start),
-        plans(Verb::Get, "/v1/plans", plans::Action::List),
-        plans(Verb::Get, "/v1/plans/{id}", plans::Action::Show),
-        plans(Verb::Delete, "/v1/plans/{id}", plans::Action::Delete),
-        plans(Verb::Get, "/v1/plans/{id}/plan", plans::Action::Plan),
-        plans(Verb::Get, "/v1/plans/{id}/picture", plans::Action::Picture),
-        plans(Verb::Get, "/v1/plans/{id}/events", plans::Action::Events),
-        plans(Verb::Post, "/v1/plans/{id}/resume", plans::Action::Resume),
-        plans(Verb::Post, "/v1/plans/{id}/cancel", plans::Action::Cancel),
-        plans(Verb::Post, "/v1/plans/{id}/answer", plans::Action::Answer),
-        plans(Verb::Post, "/v1/plans/{id}/fork", plans::Action::Fork),
+        client(Verb::Get, "/v1/approvals", Approvals(approvals::Action::List)),
+        client(Verb::Get, "/v1/approvals/{id}", Approvals(approvals::Action::Show)),
+        client(Verb::Post, "/v1/approvals/{id}", Approvals(approvals::Action::Answer)),
+        client(Verb::Get, "/v1/inputs", Inputs(inputs::Action::List)),
+        client(Verb::Post, "/v1/inputs/{id}", Inputs(inputs::Action::Answer)),
+        client(Verb::Put, "/v1/handles/{id}", Handles(handles::Action::Put)),
+        client(Verb::Get, "/v1/handles/{id}", Handles(handles::Action::Get)),
+        client(Verb::Get, "/v1/plans/schema", Plans(plans::Action::Schema)),
+        client(Verb::Post, "/v1/plans/check", Plans(plans::Action::Check)),
+        client(Verb::Post, "/v1/plans/view", Plans(plans::Action::View)),
+        client(Verb::Post, "/v1/plans/record", Plans(plans::Action::Record)),
+        client(Verb::Post, "/v1/plans", Plans(plans::Action::Start)),
+        client(Verb::Get, "/v1/plans", Plans(plans::Action::List)),
+        client(Verb::Get, "/v1/plans/{id}", Plans(plans::Action::Show)),
+        client(Verb::Delete, "/v1/plans/{id}", Plans(plans::Action::Delete)),
+        client(Verb::Get, "/v1/plans/{id}/plan", Plans(plans::Action::Plan)),
+        client(Verb::Get, "/v1/plans/{id}/picture", Plans(plans::Action::Picture)),
+        client(Verb::Get, "/v1/plans/{id}/events", Plans(plans::Action::Events)),
+        client(Verb::Post, "/v1/plans/{id}/resume", Plans(plans::Action::Resume)),
+        client(Verb::Post, "/v1/plans/{id}/cancel", Plans(plans::Action::Cancel)),
+        client(Verb::Post, "/v1/plans/{id}/answer", Plans(plans::Action::Answer)),
+        client(Verb::Post, "/v1/plans/{id}/fork", Plans(plans::Action::Fork)),
         prefab(Verb::Get, "/v1/public/prefabs/{id}/functions", PrefabEndpoint::Functions),
         prefab(Verb::Get, "/v1/public/prefabs/{id}/functions/{function}", PrefabEndpoint::Function),
         prefab(Verb::Post, "/v1/auth/convert_to_internal_token", PrefabEndpoint::ConvertToken),
@@ -258,20 +259,8 @@ const fn own(pattern: &'static str, target: Target) -> HttpRoute {
     HttpRoute { verb: Verb::Get, pattern, bare: ROOT, prefixed: NONE, errors, target }
 }
 
-const fn approvals(verb: Verb, pattern: &'static str, action: approvals::Action) -> HttpRoute {
-    HttpRoute { verb, ..own(pattern, Target::Client(ClientEndpoint::Approvals(action))) }
-}
-
-const fn inputs(verb: Verb, pattern: &'static str, action: inputs::Action) -> HttpRoute {
-    HttpRoute { verb, ..own(pattern, Target::Client(ClientEndpoint::Inputs(action))) }
-}
-
-const fn handles(verb: Verb, pattern: &'static str, action: handles::Action) -> HttpRoute {
-    HttpRoute { verb, ..own(pattern, Target::Client(ClientEndpoint::Handles(action))) }
-}
-
-const fn plans(verb: Verb, pattern: &'static str, action: plans::Action) -> HttpRoute {
-    HttpRoute { verb, ..own(pattern, Target::Client(ClientEndpoint::Plans(action))) }
+const fn client(verb: Verb, pattern: &'static str, endpoint: ClientEndpoint) -> HttpRoute {
+    HttpRoute { verb, ..own(pattern, Target::Client(endpoint)) }
 }
 
 const fn prefab(verb: Verb, pattern: &'static str, endpoint: PrefabEndpoint) -> HttpRoute {
@@ -310,12 +299,7 @@ pub enum NoRoute {
 
 impl Verb {
     fn accepts(self, method: &Method) -> bool {
-        match self {
-            Verb::Get => matches!(*method, Method::GET | Method::HEAD),
-            Verb::Post => *method == Method::POST,
-            Verb::Put => *method == Method::PUT,
-            Verb::Delete => *method == Method::DELETE,
-        }
+        method.as_str() == self.name() || (self == Verb::Get && *method == Method::HEAD)
     }
 
     /// The name of the method.

@@ -43,7 +43,7 @@ async fn interrupted(gateway: &Gateway) -> Result<Vec<RunRecord>, Fault> {
     let engine = gateway.plans.engine(Toolbox::default()).await?;
     let filter = RunFilter { status: Some(RunStatus::Interrupted), ..RunFilter::default() };
     let runs = engine.journal().list(&filter).await;
-    let mut runs = runs.map_err(|error| refusal(error.into()))?;
+    let mut runs = runs.map_err(refusal)?;
     runs.retain(|run| run.resumes);
     runs.reverse();
     Ok(runs)
