@@ -69,6 +69,25 @@ pub struct Live {
     pub catalog: Arc<Catalog>,
 }
 
+impl Live {
+    /// Creates the state of a configuration, which takes over what has not changed.
+    fn new(
+        config: &Config,
+        env: Env<'_>,
+        telemetry: &Telemetry,
+        prefabs: &Arc<Prefabs>,
+        (routes_before, tools_before): (&Routes, &Tools),
+        keys: impl FnOnce() -> Keys,
+    ) -> Result<Live, ConfigError> {
+        let routes = Arc::new(routes(config, env, routes_before)?);
+        let models = catalog_models(config, &routes)?;
+        let tools = Tools::new(config, telemetry.ledger(), prefabs, models, tools_before)?;
+        telemetry.metrics().know(routes.names());
+        let catalog = Arc::clone(&config.catalog);
+        Ok(Live { routes, keys: keys(), tools: Arc::new(tools), catalog })
+    }
+}
+
 impl Gateway {
     /// Creates a gateway from a configuration.
     pub fn new(
@@ -76,15 +95,10 @@ impl Gateway {
         env: Env<'_>,
         telemetry: Telemetry,
     ) -> Result<Gateway, ConfigError> {
-        let routes = Arc::new(routes(config, env, &Routes::default())?);
         let prefabs = Arc::new(Prefabs::new(config.data.clone(), Arc::clone(&config.catalog)));
-        let models = catalog_models(config, &routes)?;
-        let tools =
-            Arc::new(Tools::new(config, telemetry.ledger(), &prefabs, models, &Tools::default())?);
-        let (keys, catalog) = (Keys::new(&config.keys), Arc::clone(&config.catalog));
-        let live = Live { routes, keys, tools, catalog };
-        telemetry.metrics().know(live.routes.names());
-        let live = RwLock::new(Arc::new(live));
+        let before = (&Routes::default(), &Tools::default());
+        let keys = || Keys::new(&config.keys);
+        let live = Live::new(config, env, &telemetry, &prefabs, before, keys)?;
         let store = Arc::new(ExpiringStore::in_memory());
         let stores = Arc::new(RunStores {
             pending_turns: Arc::default(),
@@ -95,18 +109,15 @@ impl Gateway {
             inputs: Arc::default(),
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
-        let reasoning_cache = Arc::default();
-        let announcer = Announcer::default();
-        let plans = Arc::new(Plans::default());
         Ok(Gateway {
-            live,
+            live: RwLock::new(Arc::new(live)),
             schema_cache: SchemaCache::default(),
-            reasoning_cache,
+            reasoning_cache: Arc::default(),
             stores,
             responses,
             prefabs,
-            plans,
-            announcer,
+            plans: Arc::default(),
+            announcer: Announcer::default(),
             budget: Budget::new(config.limits.budget()),
             telemetry,
         })
@@ -126,8 +137,7 @@ impl Gateway {
             conversations: Arc::new(Conversations::new(Arc::clone(&store))),
             approvals: Arc::new(Approvals::new(Arc::clone(&store))),
             handles: Arc::new(handles),
-            pending_turns: Arc::clone(&self.stores.pending_turns),
-            inputs: Arc::clone(&self.stores.inputs),
+            ..RunStores::clone(&self.stores)
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
         let plans = Arc::new(Plans::new(config.data.clone(), config.plans));
@@ -137,18 +147,13 @@ impl Gateway {
     /// Applies another configuration. Requests in flight continue with the old one, and an
     /// unchanged upstream keeps its connections.
     pub fn reload(&self, config: &Config, env: Env<'_>) -> Result<(), ConfigError> {
-        let routes = Arc::new(routes(config, env, &self.live().routes)?);
-        let before = self.live().tools.clone();
-        let models = catalog_models(config, &routes)?;
-        let tools = Tools::new(config, self.telemetry.ledger(), &self.prefabs, models, &before)?;
-        let tools = Arc::new(tools);
-        let keys = self.live().keys.renew(&config.keys, Instant::now());
-        let catalog = Arc::clone(&config.catalog);
-        let live = Arc::new(Live { routes, keys, tools, catalog });
-        self.telemetry.metrics().know(live.routes.names());
+        let old = self.live();
+        let keys = || old.keys.renew(&config.keys, Instant::now());
+        let before = (&*old.routes, &*old.tools);
+        let live = Live::new(config, env, &self.telemetry, &self.prefabs, before, keys)?;
         self.responses.configure(config.responses);
         self.plans.configure(config.plans);
-        *self.live.write().unwrap_or_else(PoisonError::into_inner) = live;
+        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
         self.live().tools.follow(&self.announcer);
         Ok(())
     }
