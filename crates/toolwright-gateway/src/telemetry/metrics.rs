@@ -37,7 +37,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 
 use super::ledger::Numbers;
 use label::{
@@ -91,83 +91,70 @@ impl Metrics {
     /// Creates metrics with zero values.
     pub fn new() -> Metrics {
         let mut registry = Registry::with_prefix("toolwright");
-        let (open, waiting, dropped) = (Gauge::default(), Gauge::default(), Counter::default());
-        registry.register("requests_in_flight", "Exchanges in flight", open.clone());
-        registry.register(
-            "ledger_entries_waiting",
-            "Entries that are not in the ledger's file yet",
-            waiting.clone(),
-        );
-        let (failures, missing) = (Counter::default(), Counter::default());
-        registry.register(
-            "ledger_write_failures",
-            "Writes to the ledger's file that failed",
-            failures.clone(),
-        );
-        registry.register(
-            "ledger_entries_dropped",
-            "Entries that were not recorded because the ledger's file could not be written",
-            missing.clone(),
-        );
-        registry.register(
-            "log_lines_dropped",
-            "Lines that were not written because the log could not keep up",
-            dropped.clone(),
-        );
-        #[cfg(feature = "otel")]
-        let dropped_spans = Counter::default();
-        #[cfg(feature = "otel")]
-        registry.register("spans_dropped", "Spans that were not exported", dropped_spans.clone());
-        let changed_tools = Family::default();
-        registry.register(
-            "mcp_changed_tools",
-            "Tools of MCP servers whose definitions have changed since they were approved",
-            Family::clone(&changed_tools),
-        );
-        let counters = &mut registry;
-        let calls: Family<Calls, Counter> = counter(counters, "tool_calls", "Tool calls");
+        let all = &mut registry;
+        let calls: Family<Calls, Counter> = register(all, "tool_calls", "Tool calls");
         let asked = calls.get_or_create(&Calls { by: "model", outcome: "asked" }).clone();
-        let bytes =
-            counter(counters, "body_bytes", "Bytes of the bodies of clients and of replies");
+        let bytes: Family<Bytes, Counter> =
+            register(all, "body_bytes", "Bytes of the bodies of clients and of replies");
         let bytes = |direction| Counter::clone(&bytes.get_or_create(&Bytes { direction }));
         Metrics {
-            requests: counter(counters, "requests", "Exchanges that have finished"),
-            left: counter(counters, "client_disconnects", "Exchanges whose client disconnected"),
-            attempts: counter(counters, "upstream_attempts", "Attempts at upstreams"),
-            tokens: counter(counters, "tokens", "Tokens, as upstreams count them"),
-            losses: counter(counters, "losses", "Losses of translation"),
+            open: register(all, "requests_in_flight", "Exchanges in flight"),
+            waiting: register(
+                all,
+                "ledger_entries_waiting",
+                "Entries that are not in the ledger's file yet",
+            ),
+            failures: register(
+                all,
+                "ledger_write_failures",
+                "Writes to the ledger's file that failed",
+            ),
+            missing: register(
+                all,
+                "ledger_entries_dropped",
+                "Entries that were not recorded because the ledger's file could not be written",
+            ),
+            dropped: register(
+                all,
+                "log_lines_dropped",
+                "Lines that were not written because the log could not keep up",
+            ),
+            #[cfg(feature = "otel")]
+            dropped_spans: register(all, "spans_dropped", "Spans that were not exported"),
+            changed_tools: register(
+                all,
+                "mcp_changed_tools",
+                "Tools of MCP servers whose definitions have changed since they were approved",
+            ),
+            requests: register(all, "requests", "Exchanges that have finished"),
+            left: register(all, "client_disconnects", "Exchanges whose client disconnected"),
+            attempts: register(all, "upstream_attempts", "Attempts at upstreams"),
+            tokens: register(all, "tokens", "Tokens, as upstreams count them"),
+            losses: register(all, "losses", "Losses of translation"),
             calls,
-            function_calls: counter(counters, "function_calls", "Calls of prefabs' functions"),
+            function_calls: register(all, "function_calls", "Calls of prefabs' functions"),
             functions: RwLock::default(),
             asked,
             bytes_in: bytes("in"),
             bytes_out: bytes("out"),
-            total: seconds(&mut registry, "request_duration", "Duration of exchanges", slow),
+            total: seconds(all, "request_duration", "Duration of exchanges", slow),
             first_byte: seconds(
-                &mut registry,
+                all,
                 "time_to_first_byte",
                 "Time to the first byte of a reply",
                 slow,
             ),
             function_times: seconds(
-                &mut registry,
+                all,
                 "function_duration",
                 "Duration of prefabs' functions",
                 slow,
             ),
-            added: seconds(&mut registry, "overhead", "Time spent in the gateway", fast),
+            added: seconds(all, "overhead", "Time spent in the gateway", fast),
             registry,
             models: RwLock::default(),
             other: "other".into(),
             none: "none".into(),
-            open,
-            changed_tools,
-            waiting,
-            failures,
-            missing,
-            dropped,
-            #[cfg(feature = "otel")]
-            dropped_spans,
         }
     }
 
@@ -249,13 +236,10 @@ impl Default for Metrics {
     }
 }
 
-fn counter<L>(registry: &mut Registry, name: &str, help: &str) -> Family<L, Counter>
-where
-    Family<L, Counter>: prometheus_client::registry::Metric + Clone + Default,
-{
-    let family = Family::default();
-    registry.register(name, help, Clone::clone(&family));
-    family
+fn register<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
 }
 
 fn seconds<L>(
@@ -266,7 +250,7 @@ fn seconds<L>(
 ) -> Seconds<L>
 where
     L: Clone + std::hash::Hash + Eq,
-    Seconds<L>: prometheus_client::registry::Metric,
+    Seconds<L>: Metric,
 {
     let family = Seconds::new_with_constructor(buckets);
     registry.register_with_unit(name, help, Unit::Seconds, Clone::clone(&family));

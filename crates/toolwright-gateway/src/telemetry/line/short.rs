@@ -7,7 +7,7 @@
 //! Client dialect, upstream and model, status, duration, time that the gateway added, input and output
 //! tokens; then, where there are any, calls, tool runs, losses, the error, attempts and the request id.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::time::Duration;
 
 use toolwright_core::Usage;
@@ -36,8 +36,8 @@ impl fmt::Display for ShortLine<'_> {
         write!(out, "{:<DIALECT_COLUMNS$} → ", record.dialect.id())?;
         self.write_model(out)?;
         write_status(out, record.status, record.timing.total)?;
-        let added = ShortDuration::new("+", record.timing.added);
-        painted(out, DIM, format_args!(" {:>7}", added.as_str()))?;
+        let added = short_duration("+", record.timing.added);
+        painted(out, DIM, format_args!(" {added:>7}"))?;
         let usage = record.usage.as_ref();
         let (input, output) = (usage.map(Usage::input_total), usage.and_then(|own| own.output));
         write!(out, " {:>7} in {:>6} out", Known(input), Known(output))?;
@@ -124,7 +124,7 @@ fn write_status(out: &mut fmt::Formatter<'_>, status: u16, duration: Duration) -
         _ => RED,
     };
     painted(out, colour, format_args!(" {:>3}", Known((status > 0).then_some(status))))?;
-    write!(out, " {:>7}", ShortDuration::new("", duration).as_str())
+    write!(out, " {:>7}", short_duration("", duration))
 }
 
 /// Writes text in a colour, if the line is coloured.
@@ -147,41 +147,16 @@ impl<T: fmt::Display> fmt::Display for Known<T> {
     }
 }
 
-/// A duration with one to four digits and a unit, in a buffer so that it can be padded.
-struct ShortDuration {
-    text: [u8; ShortDuration::CAPACITY],
-    length: usize,
-}
-
-impl ShortDuration {
-    /// Bytes of the longest: a sign and `u64::MAX` microseconds, in seconds.
-    const CAPACITY: usize = 16;
-
-    fn new(sign: &str, duration: Duration) -> ShortDuration {
-        let mut own = ShortDuration { text: [0; ShortDuration::CAPACITY], length: 0 };
-        let micros = super::micros(duration);
-        let (millis, seconds) = (micros / 1_000, micros / 1_000_000);
-        let _fits = match micros {
-            0..1_000 => write!(own, "{sign}{micros}µs"),
-            1_000..10_000 => write!(own, "{sign}{millis}.{}ms", micros / 100 % 10),
-            10_000..1_000_000 => write!(own, "{sign}{millis}ms"),
-            1_000_000..100_000_000 => write!(own, "{sign}{seconds}.{:02}s", millis / 10 % 100),
-            _ => write!(own, "{sign}{seconds}s"),
-        };
-        own
-    }
-
-    fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.text[..self.length]).unwrap_or_default()
-    }
-}
-
-impl fmt::Write for ShortDuration {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.length + text.len();
-        self.text.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
-        self.length = end;
-        Ok(())
+/// Returns a duration with one to four digits and a unit.
+fn short_duration(sign: &str, duration: Duration) -> String {
+    let micros = super::micros(duration);
+    let (millis, seconds) = (micros / 1_000, micros / 1_000_000);
+    match micros {
+        0..1_000 => format!("{sign}{micros}µs"),
+        1_000..10_000 => format!("{sign}{millis}.{}ms", micros / 100 % 10),
+        10_000..1_000_000 => format!("{sign}{millis}ms"),
+        1_000_000..100_000_000 => format!("{sign}{seconds}.{:02}s", millis / 10 % 100),
+        _ => format!("{sign}{seconds}s"),
     }
 }
 
@@ -202,7 +177,7 @@ mod tests {
             (124_000_000, "124s"),
             (u64::MAX, "18446744073709s"),
         ] {
-            assert_eq!(ShortDuration::new("", Duration::from_micros(micros)).as_str(), text);
+            assert_eq!(short_duration("", Duration::from_micros(micros)), text);
         }
     }
 }

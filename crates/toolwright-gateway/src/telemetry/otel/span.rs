@@ -43,8 +43,7 @@ pub(super) fn spans(record: &ExchangeRecord, trace: &Trace) -> Vec<Json> {
         let mut attributes = Attributes::default();
         attributes.text("gen_ai.operation.name", Some(operation));
         attributes.text("toolwright.upstream", Some(&attempt.upstream));
-        attributes.text("error.type", attempt.fault.map(FaultClass::word));
-        spans.push(span(&Span {
+        spans.push(span(Span {
             name: format!("{operation} {}", attempt.upstream),
             kind: CLIENT,
             own: trace.child(number),
@@ -59,8 +58,7 @@ pub(super) fn spans(record: &ExchangeRecord, trace: &Trace) -> Vec<Json> {
         let mut attributes = Attributes::default();
         attributes.text("gen_ai.operation.name", Some("execute_tool"));
         attributes.text("gen_ai.tool.name", Some(&ran.tool));
-        attributes.text("error.type", ran.error.map(CallErrorKind::as_str));
-        spans.push(span(&Span {
+        spans.push(span(Span {
             name: format!("execute_tool {}", ran.tool),
             kind: INTERNAL,
             own: trace.child(record.attempts.len() + number),
@@ -91,7 +89,6 @@ fn exchange(record: &ExchangeRecord, trace: &Trace) -> Json {
         all.number("gen_ai.usage.input_tokens", Some(usage.input_total()));
         all.number("gen_ai.usage.output_tokens", usage.output);
     }
-    all.text("error.type", record.error());
     all.number("http.response.status_code", Some(u64::from(record.status)));
     all.text("toolwright.request.id", Some(&record.id.to_string()));
     all.text("toolwright.client", Some(&record.client.id));
@@ -107,7 +104,7 @@ fn exchange(record: &ExchangeRecord, trace: &Trace) -> Json {
         Some(model) => format!("{operation} {model}"),
         None => operation.to_owned(),
     };
-    span(&Span {
+    span(Span {
         name,
         kind: SERVER,
         own: trace.own,
@@ -130,7 +127,8 @@ struct Span {
     attributes: Attributes,
 }
 
-fn span(span: &Span) -> Json {
+fn span(mut span: Span) -> Json {
+    span.attributes.text("error.type", span.error);
     let mut out = object! {
         "traceId": format!("{:032x}", span.own.trace),
         "spanId": format!("{:016x}", span.own.span),
@@ -143,7 +141,7 @@ fn span(span: &Span) -> Json {
     // 64-bit integers are strings in protobuf's JSON.
     out.push("startTimeUnixNano", nanos(span.start));
     out.push("endTimeUnixNano", nanos(span.start + span.took));
-    out.push("attributes", span.attributes.0.clone());
+    out.push("attributes", span.attributes.0);
     let status = span.error.map_or_else(Object::new, |_| object! {"code": ERROR});
     out.push("status", status);
     Json::Object(out)
