@@ -54,7 +54,7 @@ fn alias(entry: Value<'_>, names: &Names<'_>) -> Result<Alias, ConfigError> {
     };
     let targets = targets(list, names)?;
     let mut tools = Vec::new();
-    for tool in table.take("tools").map(Value::elements).transpose()?.into_iter().flatten() {
+    for tool in table.list("tools")? {
         // Functions of the catalog are known when it is opened.
         if !tool.text()?.contains('/') {
             names.check_tool(tool.text()?, &tool)?;

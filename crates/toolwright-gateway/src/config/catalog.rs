@@ -134,7 +134,7 @@ pub(super) fn read(mut table: Table<'_>, prefabs: Table<'_>) -> Result<Catalog, 
     let catalog = Catalog {
         public_url: table.take_some("public_url", public_url)?,
         files,
-        allow: allowed(table.take("allow_addresses"))?,
+        allow: allowed(table.list("allow_addresses")?)?,
         dictionary: table.take_some("dictionary", Value::existing_file)?,
         vectors: table.take_some("vectors", vectors)?,
         embeddings: table.take_some("embeddings", Value::words)?,
@@ -161,23 +161,12 @@ pub(super) fn read(mut table: Table<'_>, prefabs: Table<'_>) -> Result<Catalog, 
 
 fn prefab(mut table: Table<'_>) -> Result<Prefab, ConfigError> {
     let visibility = table.take_some("visibility", visibility)?;
-    let secrets = table.table("secrets")?.entries().into_iter();
-    let secrets = secrets.map(|(name, value)| Ok((name, secret::fetch(&value)?)));
-    let secrets = secrets.collect::<Result<_, ConfigError>>()?;
-    let mut hide = BTreeMap::new();
-    for (function, parameters) in table.table("hide")?.entries() {
-        let fills = parameters.table()?.entries().into_iter();
-        let fills = fills.map(|(name, value)| Ok((name, fill(value)?)));
-        hide.insert(function, fills.collect::<Result<_, ConfigError>>()?);
-    }
-    let (read, write) = (paths(table.take("read"))?, paths(table.take("write"))?);
+    let secrets = table.table("secrets")?.read_all(|value| secret::fetch(&value))?;
+    let hide = table.table("hide")?.read_all(|fills| fills.table()?.read_all(fill))?;
+    let paths = |list: Vec<Value<'_>>| list.iter().map(Value::path).collect::<Result<_, _>>();
+    let (read, write) = (paths(table.list("read")?)?, paths(table.list("write")?)?);
     table.finish()?;
     Ok(Prefab { visibility, secrets, hide, read, write })
-}
-
-fn paths(list: Option<Value<'_>>) -> Result<Vec<PathBuf>, ConfigError> {
-    let entries = list.map(Value::elements).transpose()?.into_iter().flatten();
-    entries.map(|entry| entry.path()).collect()
 }
 
 /// Reads the value of a hidden parameter: `{ const = … }`, `{ secret = "env:…" }`, `{ caller = "id" }` or
@@ -190,11 +179,8 @@ pub(super) fn fill(value: Value<'_>) -> Result<Fill, ConfigError> {
     let mut table = value.table()?;
     let constant = table.take("const").map(Value::json).transpose()?;
     let secret = table.take_some("secret", secret::fetch)?;
-    let caller = table.take_some("caller", |value| match value.text()? {
-        "id" => Ok(Fill::Caller),
-        "tenant" => Ok(Fill::Tenant),
-        _ => Err(value.error("this must be \"id\" or \"tenant\"")),
-    })?;
+    let callers = [("id", Fill::Caller), ("tenant", Fill::Tenant)];
+    let caller = table.take_some("caller", |value| value.one_of(&callers))?;
     let slot = table.take_some("slot", Value::words)?;
     let form = table.take_some("as", form)?;
     table.finish()?;
@@ -211,17 +197,13 @@ pub(super) fn fill(value: Value<'_>) -> Result<Fill, ConfigError> {
 
 /// Reads the form in which a parameter receives a stored value.
 pub(super) fn form(value: &Value<'_>) -> Result<ValueForm, ConfigError> {
-    match value.text()? {
-        "json" => Ok(ValueForm::Json),
-        "text" => Ok(ValueForm::Text),
-        "base64" => Ok(ValueForm::Base64),
-        _ => Err(value.error("this must be \"json\", \"text\" or \"base64\"")),
-    }
+    let (json, text, base64) = (ValueForm::Json, ValueForm::Text, ValueForm::Base64);
+    value.one_of(&[("json", json), ("text", text), ("base64", base64)])
 }
 
-pub(super) fn allowed(list: Option<Value<'_>>) -> Result<Vec<String>, ConfigError> {
+pub(super) fn allowed(list: Vec<Value<'_>>) -> Result<Vec<String>, ConfigError> {
     let mut allowed = Vec::new();
-    for entry in list.map(Value::elements).transpose()?.into_iter().flatten() {
+    for entry in list {
         let text = entry.words()?;
         AddressPolicy::public()
             .with_allowed(&text)
@@ -242,11 +224,7 @@ fn vectors(value: &Value<'_>) -> Result<PathBuf, ConfigError> {
 }
 
 fn visibility(value: &Value<'_>) -> Result<Visibility, ConfigError> {
-    match value.text()? {
-        "public" => Ok(Visibility::Public),
-        "private" => Ok(Visibility::Private),
-        _ => Err(value.error("this must be \"public\" or \"private\"")),
-    }
+    value.one_of(&[("public", Visibility::Public), ("private", Visibility::Private)])
 }
 
 fn public_url(value: &Value<'_>) -> Result<String, ConfigError> {

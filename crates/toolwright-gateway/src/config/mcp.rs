@@ -13,7 +13,6 @@ use toolwright_core::suggest;
 
 use super::catalog::{allowed, fill, form};
 use super::error::ConfigError;
-use super::record::one_of;
 use super::secret;
 use super::table::Table;
 use super::value::Value;
@@ -208,47 +207,29 @@ fn server(value: Value<'_>) -> Result<McpServer, ConfigError> {
         }
         _ => return Err(one),
     };
-    let mut names = BTreeMap::new();
-    for (tool, name) in table.table("names")?.entries() {
-        names.insert(tool, name.words()?);
-    }
-    let mut hide = BTreeMap::new();
-    for (tool, parameters) in table.table("hide")?.entries() {
-        let fills = parameters.table()?.entries().into_iter();
-        let fills = fills.map(|(name, value)| Ok((name, fill(value)?)));
-        hide.insert(tool, fills.collect::<Result<_, ConfigError>>()?);
-    }
-    let mut parameters = BTreeMap::new();
-    for (tool, entries) in table.table("parameters")?.entries() {
-        let entries = entries.table()?.entries().into_iter();
-        let forms = entries.map(|(name, value)| {
-            let missing = value.error("the key `as` is missing: \"json\", \"text\" or \"base64\"");
-            let mut table = value.table()?;
-            let form = table.take_some("as", form)?.ok_or(missing)?;
-            table.finish()?;
-            Ok((name, form))
-        });
-        parameters.insert(tool, forms.collect::<Result<_, ConfigError>>()?);
-    }
-    let mut slots = BTreeMap::new();
-    for (tool, entry) in table.table("slots")?.entries() {
-        slots.insert(tool, slot(entry)?);
-    }
-    let hide_results = table.take("hide_results").map(Value::texts).transpose()?;
     let server = McpServer {
         place,
         prefix: table.take_some("prefix", |value| value.text().map(str::to_owned))?,
-        names,
-        hide,
-        parameters,
-        slots,
-        hide_results: hide_results.unwrap_or_default(),
+        names: table.table("names")?.read_all(|name| name.words())?,
+        hide: table.table("hide")?.read_all(|fills| fills.table()?.read_all(fill))?,
+        parameters: table.table("parameters")?.read_all(|own| own.table()?.read_all(parameter))?,
+        slots: table.table("slots")?.read_all(slot)?,
+        hide_results: table.take("hide_results").map_or(Ok(Vec::new()), Value::texts)?,
         deadline: table.take_or("deadline", DEFAULT_DEADLINE, Value::deadline)?,
         trust_annotations: table.take_or("trust_annotations", false, Value::flag)?,
         pins: table.take_or("pins", PinMode::default(), pins)?,
     };
     table.finish()?;
     Ok(server)
+}
+
+/// Reads the form of a parameter: `{ as = "…" }`.
+fn parameter(value: Value<'_>) -> Result<ValueForm, ConfigError> {
+    let missing = value.error("the key `as` is missing: \"json\", \"text\" or \"base64\"");
+    let mut table = value.table()?;
+    let form = table.take_some("as", form)?.ok_or(missing)?;
+    table.finish()?;
+    Ok(form)
 }
 
 fn slot(value: Value<'_>) -> Result<McpSlot, ConfigError> {
@@ -309,11 +290,8 @@ fn login(value: Value<'_>) -> Result<McpLogin, ConfigError> {
     let mut table = value.table()?;
     let client_id = table.take_some("client_id", Value::words)?;
     let client_secret = table.take_some("client_secret", secret::fetch)?;
-    let is_own_user = table.take_or("grant", false, |value| match value.text()? {
-        "authorization_code" => Ok(false),
-        "client_credentials" => Ok(true),
-        _ => Err(value.error("this must be \"authorization_code\" or \"client_credentials\"")),
-    })?;
+    let grants = [("authorization_code", false), ("client_credentials", true)];
+    let is_own_user = table.take_or("grant", false, |value| value.one_of(&grants))?;
     if is_own_user && (client_id.is_none() || client_secret.is_none()) {
         return Err(incomplete);
     }
@@ -322,12 +300,12 @@ fn login(value: Value<'_>) -> Result<McpLogin, ConfigError> {
         client_secret,
         issuer: table.take_some("issuer", Value::words)?,
         is_own_user,
-        scopes: table.take("scopes").map(Value::texts).transpose()?.unwrap_or_default(),
+        scopes: table.take("scopes").map_or(Ok(Vec::new()), Value::texts)?,
         redirect_port: table.take_some("redirect_port", |value| {
             let port = value.number(1)?;
             u16::try_from(port).map_err(|_| value.error("this is not a port"))
         })?,
-        allow: allowed(table.take("allow_addresses"))?,
+        allow: allowed(table.list("allow_addresses")?)?,
     };
     table.finish()?;
     Ok(login)
@@ -342,7 +320,7 @@ fn caller_token(value: Value<'_>) -> Result<bool, ConfigError> {
 
 fn pins(value: &Value<'_>) -> Result<PinMode, ConfigError> {
     let modes = [("off", PinMode::Off), ("flag", PinMode::Flag), ("block", PinMode::Block)];
-    one_of(value, &modes)
+    value.one_of(&modes)
 }
 
 fn command(value: Value<'_>) -> Result<Vec<String>, ConfigError> {

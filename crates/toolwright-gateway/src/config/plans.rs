@@ -73,10 +73,8 @@ pub(super) fn read(mut table: Table<'_>) -> Result<(Plans, Option<Temporal>), Co
         max_age: table.take_or("max_age", max_age, Value::deadline)?,
         max_runs: table.take_or("max_runs", max_runs, |value| value.count(1))?,
         max_bytes: table.take_or("max_bytes", max_bytes, Value::size)?,
-        resume: table.take_or("resume", resume, |value| match value.text()? {
-            "auto" => Ok(Resume::Auto),
-            "ask" => Ok(Resume::Ask),
-            _ => Err(value.error("this must be \"auto\" or \"ask\"")),
+        resume: table.take_or("resume", resume, |value| {
+            value.one_of(&[("auto", Resume::Auto), ("ask", Resume::Ask)])
         })?,
     };
     table.finish()?;

@@ -103,8 +103,8 @@ const FORMATS: [(&str, LogFormat); 3] =
 pub(super) fn log(mut table: Table<'_>) -> Result<Log, ConfigError> {
     let usual = Log::default();
     let log = Log {
-        level: table.take_or("level", usual.level, |value| one_of(value, &LEVELS))?,
-        format: table.take_or("format", usual.format, |value| one_of(value, &FORMATS))?,
+        level: table.take_or("level", usual.level, |value| value.one_of(&LEVELS))?,
+        format: table.take_or("format", usual.format, |value| value.one_of(&FORMATS))?,
         payloads: table.take_or("payloads", usual.payloads, Value::flag)?,
     };
     table.finish()?;
@@ -119,7 +119,7 @@ pub(super) fn ledger(table: Table<'_>) -> Result<Ledger, ConfigError> {
         payloads: table.take_or("payloads", usual.payloads, Value::flag)?,
         max_age: table.take_some("max_age", Value::deadline)?,
         on_failure: table
-            .take_or("on_failure", usual.on_failure, |value| one_of(value, &ON_FAILURE))?,
+            .take_or("on_failure", usual.on_failure, |value| value.one_of(&ON_FAILURE))?,
         max_wait: table.take_or("max_wait", usual.max_wait, Value::duration)?,
     };
     table.finish()?;
@@ -134,14 +134,4 @@ pub(super) fn losses(table: Table<'_>) -> Result<Losses, ConfigError> {
     let losses = Losses { max_entries };
     table.finish()?;
     Ok(losses)
-}
-
-/// Returns the value of one of some words.
-pub(super) fn one_of<T: Copy>(value: &Value<'_>, words: &[(&str, T)]) -> Result<T, ConfigError> {
-    let text = value.text()?;
-    words.iter().find(|(word, _)| *word == text).map(|(_, meant)| *meant).ok_or_else(|| {
-        let accepted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let what = format!("this must be one of {}", accepted.join(", "));
-        value.error(what).with_suggestion(text, accepted)
-    })
 }

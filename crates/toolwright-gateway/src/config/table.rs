@@ -70,6 +70,19 @@ impl<'t> Table<'t> {
         self.take(key).map(|value| read(&value)).transpose()
     }
 
+    /// Takes the elements of a list; none if the key is absent.
+    pub(super) fn list(&mut self, key: &'static str) -> Result<Vec<Value<'t>>, ConfigError> {
+        self.take(key).map_or(Ok(Vec::new()), Value::elements)
+    }
+
+    /// Reads every entry of a table whose keys are names.
+    pub(super) fn read_all<T, C: FromIterator<(String, T)>>(
+        self,
+        read: impl Fn(Value<'t>) -> Result<T, ConfigError>,
+    ) -> Result<C, ConfigError> {
+        self.entries().into_iter().map(|(name, value)| Ok((name, read(value)?))).collect()
+    }
+
     /// Takes the table of a key; an empty one if the key is absent.
     pub(super) fn table(&mut self, key: &'static str) -> Result<Table<'t>, ConfigError> {
         match self.take(key) {

@@ -64,7 +64,7 @@ pub(super) fn read(table: Table<'_>) -> Result<(Tools, Vec<String>), ConfigError
     let handlers = builtin::handlers(opened);
     let names: Vec<String> = handlers.iter().map(|handler| handler.tool().name.clone()).collect();
     let mut allow = Vec::new();
-    for tool in table.take("allow").map(Value::elements).transpose()?.into_iter().flatten() {
+    for tool in table.list("allow")? {
         refer::check_tool(tool.text()?, &names, &tool)?;
         allow.push(tool.words()?);
     }

@@ -138,14 +138,10 @@ pub(super) fn read(id: &str, entry: Value<'_>) -> Result<Upstream, ConfigError> 
     upstream.ca = table.take_some("ca", Value::existing_file)?;
     upstream.proxy = table.take_or("proxy", ProxySetting::FromEnv, proxy)?;
     upstream.think_tags = table.take_some("think_tags", Value::flag)?;
-    if let Some(value) = table.take("headers") {
-        upstream.headers = headers(value.table()?)?;
-    }
-    if let Some(value) = table.take("models") {
-        upstream.models = value.texts()?;
-    }
+    upstream.headers = headers(table.table("headers")?)?;
+    upstream.models = table.take("models").map_or(Ok(Vec::new()), Value::texts)?;
     upstream.overrides.max_tokens = table.take_some("max_tokens", |value| value.number(1))?;
-    for name in table.take("drop").map(Value::elements).transpose()?.into_iter().flatten() {
+    for name in table.list("drop")? {
         upstream.overrides.drop.push(setting(&name)?);
     }
     table.finish()?;

@@ -1,5 +1,6 @@
 //! Reads typed values. Third step of reading.
 
+use std::fs::Metadata;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -124,6 +125,17 @@ impl<'t> Value<'t> {
         })
     }
 
+    /// Reads the value of one of some words.
+    pub(super) fn one_of<T: Clone>(&self, words: &[(&str, T)]) -> Result<T, ConfigError> {
+        let text = self.text()?;
+        let found = words.iter().find(|(word, _)| *word == text);
+        found.map(|(_, meant)| meant.clone()).ok_or_else(|| {
+            let accepted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let what = format!("this must be one of {}", accepted.join(", "));
+            self.error(what).with_suggestion(text, accepted)
+        })
+    }
+
     /// Reads a path relative to the folder of the file.
     pub(super) fn path(&self) -> Result<PathBuf, ConfigError> {
         Ok(self.file.path(&self.words()?))
@@ -131,22 +143,19 @@ impl<'t> Value<'t> {
 
     /// Reads the path of an existing file.
     pub(super) fn existing_file(&self) -> Result<PathBuf, ConfigError> {
-        let path = self.path()?;
-        match std::fs::metadata(&path) {
-            Ok(found) if found.is_file() => Ok(path),
-            Ok(_) => Err(self.error(format!("{} is not a file", path.display()))),
-            Err(error) => Err(self
-                .error(format!("{}: {error}", path.display()))
-                .with_hint("paths start from the folder that the configuration is in")),
-        }
+        self.existing("file", Metadata::is_file)
     }
 
     /// Reads the path of an existing folder.
     pub(super) fn existing_folder(&self) -> Result<PathBuf, ConfigError> {
+        self.existing("folder", Metadata::is_dir)
+    }
+
+    fn existing(&self, kind: &str, is_one: fn(&Metadata) -> bool) -> Result<PathBuf, ConfigError> {
         let path = self.path()?;
         match std::fs::metadata(&path) {
-            Ok(found) if found.is_dir() => Ok(path),
-            Ok(_) => Err(self.error(format!("{} is not a folder", path.display()))),
+            Ok(found) if is_one(&found) => Ok(path),
+            Ok(_) => Err(self.error(format!("{} is not a {kind}", path.display()))),
             Err(error) => Err(self
                 .error(format!("{}: {error}", path.display()))
                 .with_hint("paths start from the folder that the configuration is in")),
