@@ -92,10 +92,8 @@ impl Telemetry {
         tokio::time::timeout(self.0.ledger.max_wait, room).await.map_err(|_| {
             let message = "The gateway cannot write its ledger now, and refuses requests that it \
                            cannot record. Try again later; see the gateway's log for the reason.";
-            let mut fault = Fault::new(FaultClass::Overloaded, message);
-            fault.status = Some(503);
-            fault.retry_after_ms = Some(1000);
-            fault
+            let fault = Fault::new(FaultClass::Overloaded, message);
+            Fault { status: Some(503), retry_after_ms: Some(1000), ..fault }
         })
     }
 

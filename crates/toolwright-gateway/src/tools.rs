@@ -472,9 +472,8 @@ impl Tools {
 fn unknown(place: &str, name: &str, hint: &str) -> Fault {
     let name: String = name.chars().filter(|own| !own.is_control()).take(64).collect();
     let message = format!("{place} names an unknown tool, `{name}`. {hint}");
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.param = Some(HEADER.as_str().to_owned());
-    fault
+    let param = Some(HEADER.as_str().to_owned());
+    Fault { param, ..Fault::new(FaultClass::Invalid, message) }
 }
 
 fn unknown_function(name: &str, missing: MissingTool) -> Fault {
@@ -484,9 +483,8 @@ fn unknown_function(name: &str, missing: MissingTool) -> Fault {
         None => String::new(),
     };
     let message = format!("The request wants the tool `{name}`, but {reason}.{hint}");
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.param = Some(HEADER.as_str().to_owned());
-    fault
+    let param = Some(HEADER.as_str().to_owned());
+    Fault { param, ..Fault::new(FaultClass::Invalid, message) }
 }
 
 fn forbidden(client: &str, tool: &str) -> Fault {

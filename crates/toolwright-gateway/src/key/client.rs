@@ -173,9 +173,8 @@ impl Client {
             full.wait.as_millis().div_ceil(1000).max(1)
         );
         let wait = u64::try_from(full.wait.as_millis()).unwrap_or(u64::MAX);
-        let mut fault = Fault::new(FaultClass::RateLimited, message);
-        fault.retry_after_ms = Some(wait.saturating_add(1));
-        fault
+        let retry_after_ms = Some(wait.saturating_add(1));
+        Fault { retry_after_ms, ..Fault::new(FaultClass::RateLimited, message) }
     }
 }
 

@@ -20,8 +20,9 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolwright::Session;
 use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Scope};
-use toolwright_core::{Fault, FaultClass, Message, Request};
+use toolwright_core::{Fault, Message, Request};
 
+use super::fault;
 use crate::key::Client;
 use crate::telemetry::RequestId;
 
@@ -77,9 +78,7 @@ impl ConversationId {
                 "The header `{HEADER}` is invalid: {error}. Send the value of an earlier reply, or \
                  leave the header out to begin a conversation."
             );
-            let mut fault = Fault::new(FaultClass::Invalid, message);
-            fault.param = Some(HEADER.as_str().to_owned());
-            fault
+            fault::invalid(HEADER.as_str(), message)
         })
     }
 

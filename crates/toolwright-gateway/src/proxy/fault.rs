@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use toolwright_core::dialect::{ChatCodec, WireReply};
-use toolwright_core::{Dialect, Fault, Json};
+use toolwright_core::{Dialect, Fault, FaultClass, Json};
 
 use crate::http::{Reply, typed_reply};
 use crate::telemetry::RequestId;
@@ -56,4 +56,9 @@ pub fn name(headers: &mut HeaderMap, dialect: Dialect, id: RequestId) {
         headers.insert(HeaderName::from_static(own), value.clone());
     }
     headers.insert(REQUEST_ID, value);
+}
+
+/// The fault of a parameter or member that is invalid.
+pub fn invalid(parameter: &str, message: impl Into<String>) -> Fault {
+    Fault { param: Some(parameter.to_owned()), ..Fault::new(FaultClass::Invalid, message) }
 }

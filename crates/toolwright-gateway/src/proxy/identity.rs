@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use toolwright::call::canonical;
 use toolwright_core::{Fault, FaultClass, Json};
 
@@ -113,8 +113,6 @@ pub fn of_key(headers: &HeaderMap, scope: &[&str]) -> Option<String> {
 pub fn reused() -> Fault {
     let message = "This `Idempotency-Key` was used for another request. Send the same request \
                    again to get its answer, or choose another key.";
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.status = Some(StatusCode::UNPROCESSABLE_ENTITY.as_u16());
-    fault.code = Some("idempotency_key_reused".to_owned());
-    fault
+    let code = Some("idempotency_key_reused".to_owned());
+    Fault { status: Some(422), code, ..Fault::new(FaultClass::Invalid, message) }
 }

@@ -17,7 +17,7 @@ use super::conversation::ConversationId;
 use super::endpoint::{Endpoint, Purpose};
 use super::responses::state::{Members, State};
 use super::weight::weight;
-use super::{headers, named, tokens};
+use super::{fault, headers, named, tokens};
 use crate::key::{AuthenticatedClient, Client, Reservation};
 use crate::telemetry::RequestId;
 
@@ -151,11 +151,9 @@ impl InboundRequest {
             _ => (String::new(), unwrapped(body)),
         };
         let wire = WireRequest { path, headers: headers::meant(&self.headers), body };
-        let mut request = self.endpoint.codec.decode_request(wire).map_err(|error| {
-            let mut fault = invalid(error.to_string());
-            fault.param = Some(error.pointer);
-            fault
-        })?;
+        let request = self.endpoint.codec.decode_request(wire);
+        let mut request =
+            request.map_err(|error| fault::invalid(&error.pointer, error.to_string()))?;
         request.stream = Some(self.stream);
         Ok(request)
     }
@@ -243,11 +241,8 @@ const MEMBERS: [&str; 9] = [
 
 fn model(member: Option<&Member<'_>>) -> Result<String, Fault> {
     let named = member.and_then(Member::as_str).filter(|model| !model.is_empty());
-    named.map(Cow::into_owned).ok_or_else(|| {
-        let mut fault = invalid("The body names no model. Set `model` to a text.".to_owned());
-        fault.param = Some("model".to_owned());
-        fault
-    })
+    let missing = || fault::invalid("model", "The body names no model. Set `model` to a text.");
+    named.map(Cow::into_owned).ok_or_else(missing)
 }
 
 /// Maximum length of a model name in bytes. Bedrock's may be the name of a resource.
@@ -264,9 +259,7 @@ fn check(model: &str) -> Result<(), Fault> {
         "The model name is invalid: it is longer than {MAX_MODEL_NAME} bytes, or contains a \
          control character or the path segment `..`. Use the form 'upstream/model'."
     );
-    let mut fault = invalid(message);
-    fault.param = Some("model".to_owned());
-    Err(fault)
+    Err(fault::invalid("model", message))
 }
 
 /// Whether to stream. Ollama streams by default, all other dialects do not.
@@ -274,11 +267,7 @@ fn stream(member: Option<&Member<'_>>, dialect: Dialect) -> Result<bool, Fault> 
     match member.map(|own| (own.text(), own.as_bool())) {
         None | Some(("null", _)) => Ok(dialect == Dialect::Ollama),
         Some((_, Some(stream))) => Ok(stream),
-        Some((_, None)) => {
-            let mut fault = invalid("`stream` must be true or false.".to_owned());
-            fault.param = Some("stream".to_owned());
-            Err(fault)
-        }
+        Some((_, None)) => Err(fault::invalid("stream", "`stream` must be true or false.")),
     }
 }
 

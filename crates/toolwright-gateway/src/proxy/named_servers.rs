@@ -19,6 +19,7 @@ use toolwright::call::{Rule, Verdict};
 use toolwright_core::dialect::Dialect;
 use toolwright_core::{Fault, FaultClass, Json, Part};
 
+use super::fault;
 use crate::key::Client;
 use crate::tools::{ServerTool, Tools};
 
@@ -84,7 +85,7 @@ impl NamedServers {
         if named.tools.is_empty() && is_changed {
             let message =
                 "The MCP servers of the request have no tools that it allows and the key may use.";
-            return Err(invalid(message, "tools"));
+            return Err(fault::invalid("tools", message));
         }
         Ok(is_changed.then_some(named))
     }
@@ -158,13 +159,6 @@ impl Finder<'_> {
         let at = rest.find('/')?;
         self.host?.eq_ignore_ascii_case(&rest[..at]).then(|| &rest[at..])
     }
-}
-
-/// Refuses a part of a request.
-fn invalid(message: impl Into<String>, parameter: &str) -> Fault {
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.param = Some(parameter.to_owned());
-    fault
 }
 
 /// The text at a key.

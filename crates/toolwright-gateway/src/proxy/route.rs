@@ -225,10 +225,8 @@ impl Routes {
             "No model '{}'. {hint} '{OFFLINE}/{RULES}' needs neither key nor network.",
             printable(name)
         );
-        let mut fault = Fault::new(FaultClass::NotFound, message);
-        fault.code = Some("model_not_found".to_owned());
-        fault.param = Some("model".to_owned());
-        fault
+        let (code, param) = (Some("model_not_found".to_owned()), Some("model".to_owned()));
+        Fault { code, param, ..Fault::new(FaultClass::NotFound, message) }
     }
 }
 

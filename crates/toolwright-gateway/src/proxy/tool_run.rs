@@ -33,6 +33,7 @@ use self::events::run_events;
 use super::approvals::{self, ApprovalRecord, Approvals};
 use super::conversation::{ConversationId, Conversations};
 use super::effects::Effects;
+use super::fault;
 use super::inputs::Inputs;
 use super::named_servers::NamedServers;
 use super::pending_turns::PendingTurns;
@@ -466,7 +467,5 @@ fn twice(name: &str) -> Fault {
         "The request defines a tool `{name}`, and so does the gateway. Rename it, or leave it out \
          of the tools that the gateway runs."
     );
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.param = Some("tools".to_owned());
-    fault
+    fault::invalid("tools", message)
 }

@@ -28,10 +28,8 @@ pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {
 
 /// Creates the fault of an invalid upstream reply.
 pub(super) fn no_answer(message: String) -> Fault {
-    let mut fault = Fault::new(FaultClass::Internal, message);
-    fault.status = Some(StatusCode::BAD_GATEWAY.as_u16());
-    fault.code = Some("upstream_answer".to_owned());
-    fault
+    let code = Some("upstream_answer".to_owned());
+    Fault { status: Some(502), code, ..Fault::new(FaultClass::Internal, message) }
 }
 
 /// Whether a reply has the framing of its dialect's streams.

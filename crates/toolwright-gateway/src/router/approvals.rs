@@ -2,7 +2,6 @@
 //!
 //! A client sees the approvals of its tenant that it caused or may answer. Others do not exist for it.
 
-use http::StatusCode;
 use toolwright_core::{Fault, FaultClass, Json, object};
 
 use super::query::{Query, invalid};
@@ -149,9 +148,7 @@ fn refusal(error: &AnswerError) -> Fault {
         }
         AnswerError::Expired => "The approval has expired. Ask again.".to_owned(),
     };
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.status = Some(StatusCode::CONFLICT.as_u16());
-    fault
+    Fault { status: Some(409), ..Fault::new(FaultClass::Invalid, message) }
 }
 
 fn unknown() -> Fault {

@@ -30,13 +30,9 @@ pub(super) async fn answer(
         return Ok(fault::document(&Json::Object(object! {"object": "list", "data": data})));
     }
     let (body, _share) = request.body.read_document().await?;
-    let invalid = |param: &str, message: &str| {
-        let mut fault = Fault::new(FaultClass::Invalid, message);
-        fault.param = Some(param.to_owned());
-        fault
-    };
-    let answer = read_answer(&body).map_err(|hint| invalid("action", hint))?;
-    let answered = inputs.answer(&caller, id, answer).map_err(|why| invalid("content", &why))?;
+    let answer = read_answer(&body).map_err(|hint| fault::invalid("action", hint))?;
+    let answered =
+        inputs.answer(&caller, id, answer).map_err(|why| fault::invalid("content", why))?;
     let answered = answered.ok_or_else(|| {
         let message = "There is no such question, or its tool no longer waits for the answer.";
         Fault::new(FaultClass::NotFound, message)

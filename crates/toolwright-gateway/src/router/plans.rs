@@ -408,9 +408,7 @@ fn refusal(error: impl Into<PlanRunError>) -> Fault {
             return interrupted();
         }
     };
-    let mut fault = Fault::new(class, message);
-    fault.status = Some(status.as_u16());
-    fault
+    Fault { status: Some(status.as_u16()), ..Fault::new(class, message) }
 }
 
 fn interrupted() -> Fault {

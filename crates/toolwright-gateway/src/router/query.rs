@@ -1,6 +1,8 @@
 //! The query of a request, as a form encodes it.
 
-use toolwright_core::{Fault, FaultClass};
+use toolwright_core::Fault;
+
+pub(super) use crate::proxy::fault::invalid;
 
 /// Default and maximum number of entries on a page.
 const PAGE: usize = 20;
@@ -37,11 +39,4 @@ impl Query {
         let limit = limit.map_err(|message| invalid("limit", message))?;
         Ok(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(PAGE))
     }
-}
-
-/// The fault of a parameter or member that is invalid.
-pub(super) fn invalid(parameter: &str, message: impl Into<String>) -> Fault {
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.param = Some(parameter.to_owned());
-    fault
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use toolwright_core::json::Object;
 use toolwright_core::{Fault, Json, object};
 
-use super::{Declared, Finder, NamedServers, invalid, shown, text, texts};
+use super::{Declared, Finder, NamedServers, fault, shown, text, texts};
 use crate::proxy::approvals::is_id;
 use crate::tools::ServerTool;
 
@@ -63,7 +63,7 @@ fn take_server(tool: &Json, finder: &Finder<'_>, named: &mut NamedServers) -> Re
     };
     let Some(mut found) = finder.find(&declared)? else { return Ok(false) };
     if named.has_server(label) {
-        return Err(invalid(format!("Two MCP servers are labelled `{label}`."), "tools"));
+        return Err(fault::invalid("tools", format!("Two MCP servers are labelled `{label}`.")));
     }
     match tool.get("allowed_tools").filter(|own| !own.is_null()) {
         None => {}

@@ -3,21 +3,20 @@
 
 use toolwright_core::{Dialect, Fault, FaultClass, object};
 
+pub use crate::proxy::fault::invalid;
+
 /// The fault of an unknown `previous_response_id`.
 pub fn previous_not_found(id: &str) -> Fault {
     let id = printable(id);
     let message = format!("Previous response with id '{id}' not found.");
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.code = Some("previous_response_not_found".to_owned());
-    fault.param = Some("previous_response_id".to_owned());
-    fault
+    let code = Some("previous_response_not_found".to_owned());
+    Fault { code, ..invalid("previous_response_id", message) }
 }
 
 /// The fault of an unknown `item_reference`.
 pub fn item_not_found(id: &str) -> Fault {
-    let mut fault = not_found(format!("Item with id '{}' not found.", printable(id)));
-    fault.param = Some("input".to_owned());
-    fault
+    let fault = not_found(format!("Item with id '{}' not found.", printable(id)));
+    Fault { param: Some("input".to_owned()), ..fault }
 }
 
 /// The fault of a response that is not stored.
@@ -31,9 +30,7 @@ pub fn duplicate_item(id: &str) -> Fault {
     let message = format!(
         "Duplicate item found with id {id}. Remove duplicate items from your input and try again."
     );
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.param = Some("input".to_owned());
-    fault
+    invalid("input", message)
 }
 
 /// The fault of a member that only an upstream of the Responses API supports.
@@ -43,17 +40,7 @@ pub fn unsupported(field: &str) -> Fault {
          and this model is answered by another. Remove it, or send the conversation as `input` or \
          by `previous_response_id`."
     );
-    let mut fault = Fault::new(FaultClass::Invalid, message);
-    fault.code = Some("unsupported_parameter".to_owned());
-    fault.param = Some(field.to_owned());
-    fault
-}
-
-/// The fault of a member or query parameter with an invalid value.
-pub fn invalid(param: &str, message: &str) -> Fault {
-    let mut fault = Fault::new(FaultClass::Invalid, message.to_owned());
-    fault.param = Some(param.to_owned());
-    fault
+    Fault { code: Some("unsupported_parameter".to_owned()), ..invalid(field, message) }
 }
 
 /// OpenAI uses the status 404 with the type of an invalid request.
