@@ -87,14 +87,10 @@ impl Meter {
         let mut buckets = lock(&self.0);
         if let Some(tokens) = &buckets.tokens {
             // Capacity for one token: the number is not known yet.
-            tokens
-                .check_capacity(1, now)
-                .map_err(|wait| Full { limit: Limit::Tokens(tokens.rate), wait })?;
+            tokens.check(1, now, Limit::Tokens)?;
         }
         if let Some(requests) = &mut buckets.requests {
-            let limit = Limit::Requests(requests.rate);
-            requests.check_capacity(count, now).map_err(|wait| Full { limit, wait })?;
-            requests.take(count, now);
+            requests.try_take(count, now, Limit::Requests)?;
         }
         Ok(())
     }
@@ -102,10 +98,7 @@ impl Meter {
     /// Counts a call of a plan, if there is capacity.
     pub fn call(&self, now: Instant) -> Result<(), Full> {
         let Some(calls) = &mut lock(&self.0).calls else { return Ok(()) };
-        let limit = Limit::Calls(calls.rate);
-        calls.check_capacity(1, now).map_err(|wait| Full { limit, wait })?;
-        calls.take(1, now);
-        Ok(())
+        calls.try_take(1, now, Limit::Calls)
     }
 
     /// Whether tokens are limited.
@@ -119,9 +112,7 @@ impl Meter {
         let mut buckets = lock(&self.0);
         let Some(bucket) = &mut buckets.tokens else { return Ok(0) };
         let reserved = tokens.min(bucket.rate.get().div_ceil(2));
-        let limit = Limit::Tokens(bucket.rate);
-        bucket.check_capacity(reserved, now).map_err(|wait| Full { limit, wait })?;
-        bucket.take(reserved, now);
+        bucket.try_take(reserved, now, Limit::Tokens)?;
         Ok(reserved)
     }
 
@@ -134,6 +125,9 @@ impl Meter {
         }
     }
 }
+
+/// Creates the limit of a rate.
+type LimitOf = fn(NonZeroU64) -> Limit;
 
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
@@ -148,11 +142,16 @@ impl Bucket {
         self.full.map_or(Duration::ZERO, |full| full.saturating_duration_since(now))
     }
 
-    /// Checks whether an amount is available; the error is the time to wait.
-    fn check_capacity(&self, amount: u64, now: Instant) -> Result<(), Duration> {
+    /// Checks whether an amount is available.
+    fn check(&self, amount: u64, now: Instant, limit: LimitOf) -> Result<(), Full> {
         let after = self.used(now) + scaled(MINUTE, amount, self.rate.get());
-        let over = after.saturating_sub(MINUTE);
-        if over.is_zero() { Ok(()) } else { Err(over) }
+        let wait = after.saturating_sub(MINUTE);
+        if wait.is_zero() { Ok(()) } else { Err(Full { limit: limit(self.rate), wait }) }
+    }
+
+    /// Takes an amount, if it is available.
+    fn try_take(&mut self, amount: u64, now: Instant, limit: LimitOf) -> Result<(), Full> {
+        self.check(amount, now, limit).map(|()| self.take(amount, now))
     }
 
     fn give(&mut self, amount: u64) {
