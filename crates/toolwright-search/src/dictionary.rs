@@ -5,7 +5,6 @@
 //! instead of translating it are ignored.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::ops::Range;
 
 use crate::query::Concept;
@@ -62,20 +61,13 @@ struct Entry {
 }
 
 /// The reason why a text is not a dictionary.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} is not an entry `traditional simplified [pinyin] /gloss/`")]
 #[non_exhaustive]
 pub struct DictionaryError {
     /// Number of the first line that is not an entry, from 1
     pub line: usize,
 }
-
-impl fmt::Display for DictionaryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} is not an entry `traditional simplified [pinyin] /gloss/`", self.line)
-    }
-}
-
-impl std::error::Error for DictionaryError {}
 
 impl Dictionary {
     /// Parses a dictionary in the format of CC-CEDICT.
@@ -91,11 +83,11 @@ impl Dictionary {
             }
         }
         entries.sort_by(|a, b| text[a.word.clone()].cmp(&text[b.word.clone()]));
-        let tokenizer = Tokenizer::new();
+        let tokenizer = Tokenizer::default();
         let mut ranked: HashMap<Box<str>, Vec<(usize, u32)>> = HashMap::new();
         for (position, entry) in (0..).zip(&entries) {
             for (rank, gloss) in glosses(&text[entry.glosses.clone()]).enumerate() {
-                if let [term] = &terms(&tokenizer, gloss)[..] {
+                if let [term] = &tokenizer.terms(gloss)[..] {
                     ranked.entry(term.as_str().into()).or_default().push((rank, position));
                 }
             }
@@ -115,8 +107,7 @@ impl Dictionary {
         let words = words.filter(|word| seen.insert(*word)).take(MAX_WORDS_OF_QUERY);
         let mut concepts: Vec<Concept> = words.map(|word| self.english_concept(word)).collect();
         let mut seen = HashSet::new();
-        let words =
-            terms(&self.tokenizer, text).into_iter().filter(|term| seen.insert(term.clone()));
+        let words = self.tokenizer.terms(text).into_iter().filter(|term| seen.insert(term.clone()));
         for term in words.take(MAX_WORDS_OF_QUERY) {
             let words = self.by_term.get(term.as_str()).into_iter().flatten();
             let words =
@@ -175,7 +166,7 @@ impl Dictionary {
         for entry in self.find(word) {
             let mut weight = weight;
             for gloss in glosses(&self.text[entry.glosses.clone()]) {
-                let count = terms(&self.tokenizer, gloss).len();
+                let count = self.tokenizer.terms(gloss).len();
                 if (1..=MAX_GLOSS_TERMS).contains(&count) {
                     into.alternatives.push((gloss.to_owned(), weight));
                     weight *= NEXT_GLOSS_FACTOR;
@@ -240,10 +231,4 @@ fn glosses(text: &str) -> impl Iterator<Item = &str> {
         .filter(|gloss| {
             !gloss.is_empty() && !REMARKS.iter().any(|remark| gloss.starts_with(remark))
         })
-}
-
-fn terms(tokenizer: &Tokenizer, text: &str) -> Vec<String> {
-    let mut terms = Vec::new();
-    tokenizer.visit_terms(text, |term| terms.push(term.to_owned()));
-    terms
 }

@@ -3,9 +3,8 @@
 use crate::document::{FIELDS, Field};
 use crate::index::Index;
 use crate::options::Options;
-use crate::query::{Query, Ranker};
+use crate::query::Ranker;
 use crate::score::{field_frequencies, saturate};
-use crate::vocabulary::{Slot, TermId};
 
 /// A term of a query in a field of a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,12 +28,9 @@ impl Index {
         options: &Options<'_>,
         id: &str,
     ) -> Vec<Match> {
-        self.slot_of(id).map_or_else(Vec::new, |slot| {
-            self.explain_slot(&self.parse(ranker, text, &options.concepts), slot)
-        })
-    }
-
-    fn explain_slot(&self, query: &Query, slot: Slot) -> Vec<Match> {
+        let Some(slot) = self.slot_of(id) else { return Vec::new() };
+        let query = self.parse(ranker, text, &options.concepts);
+        let term_text = |term| self.vocabulary.text(term);
         let mut matches = Vec::new();
         for concept in query.concepts() {
             let scored = concept.alternatives.iter().filter_map(|(term, weight)| {
@@ -43,15 +39,15 @@ impl Index {
                 Some((*term, score, frequencies))
             });
             if let Some((term, score, frequencies)) = scored.max_by(|a, b| a.1.total_cmp(&b.1)) {
-                divide(self.term_text(term), score, frequencies, &mut matches);
+                divide(term_text(term), score, frequencies, &mut matches);
             }
         }
-        self.visit_phrases(query, slot, |[first, second], score, frequencies| {
-            let text = format!("{} {}", self.term_text(first), self.term_text(second));
+        self.visit_phrases(&query, slot, |[first, second], score, frequencies| {
+            let text = format!("{} {}", term_text(first), term_text(second));
             divide(&text, score, frequencies, &mut matches);
         });
-        for (term, field, weight) in self.title_scores(query, slot) {
-            matches.push(Match { field, term: self.term_text(term).to_owned(), weight });
+        for (term, field, weight) in self.title_scores(&query, slot) {
+            matches.push(Match { field, term: term_text(term).to_owned(), weight });
         }
         matches.sort_by(|a, b| {
             b.weight
@@ -60,10 +56,6 @@ impl Index {
                 .then_with(|| a.field.cmp(&b.field))
         });
         matches
-    }
-
-    fn term_text(&self, term: TermId) -> &str {
-        self.vocabulary.text(term)
     }
 }
 

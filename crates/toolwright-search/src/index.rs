@@ -12,6 +12,7 @@ use crate::vector::Vectors;
 use crate::vocabulary::{END_OF_FIELD, Posting, Slot, Term, TermId, Vocabulary};
 
 /// An in-memory index of functions.
+#[derive(Default)]
 pub struct Index {
     pub(crate) tokenizer: Tokenizer,
     pub(crate) vocabulary: Vocabulary,
@@ -75,31 +76,10 @@ impl PrefabEntry {
     }
 }
 
-impl Default for Index {
-    fn default() -> Self {
-        Index::new()
-    }
-}
-
 impl Index {
     /// Creates an empty index.
     pub fn new() -> Self {
-        Index {
-            tokenizer: Tokenizer::new(),
-            vocabulary: Vocabulary::default(),
-            entries: Vec::new(),
-            lengths: Vec::new(),
-            total_lengths: [0; FIELDS],
-            field_counts: [0; FIELDS],
-            name_words: BTreeMap::new(),
-            free_slots: Vec::new(),
-            by_id: HashMap::new(),
-            by_name: HashMap::new(),
-            by_prefab: BTreeMap::new(),
-            counter: Counter::default(),
-            norms: OnceLock::new(),
-            vectors: Vectors::default(),
-        }
+        Index::default()
     }
 
     /// Number of documents.

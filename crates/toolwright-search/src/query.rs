@@ -28,7 +28,7 @@ const REQUEST_WORDS: &str = "able assist based certain currently curious detail 
      specific specifically such tell thing thinking use using various want wish wonder";
 
 static REQUEST_TERMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    let tokenizer = Tokenizer::new();
+    let tokenizer = Tokenizer::default();
     REQUEST_WORDS.split_whitespace().map(|word| tokenizer.stem(word).into_owned()).collect()
 });
 
@@ -97,7 +97,7 @@ impl Concepts {
 impl Index {
     /// Parses a query.
     pub(crate) fn parse(&self, ranker: Ranker, text: &str, additional: &[Concept]) -> Query {
-        let terms = self.query_terms(text);
+        let terms = self.tokenizer.terms(text);
         let is_ideographic = |term: &&String| TermKind::of(term) == TermKind::Ideographic;
         let known = || terms.iter().filter(|term| self.term_id(term).is_some());
         let ideographic = known().filter(is_ideographic).count();
@@ -147,12 +147,6 @@ impl Index {
             query.additional.add(self.resolve(ranker, concept));
         }
         query
-    }
-
-    fn query_terms(&self, text: &str) -> Vec<String> {
-        let mut terms = Vec::new();
-        self.tokenizer.visit_terms(text, |term| terms.push(term.to_owned()));
-        terms
     }
 
     /// Pairs of different adjacent words that the index has, in the order of the text.
@@ -207,7 +201,7 @@ impl Index {
 
     /// Terms of an alternative. A Chinese word is found by its pairs of characters.
     fn alternative_terms(&self, text: &str) -> Vec<String> {
-        let mut terms = self.query_terms(text);
+        let mut terms = self.tokenizer.terms(text);
         let is_pair = |term: &String| {
             TermKind::of(term) == TermKind::Ideographic && term.chars().count() == 2
         };

@@ -149,27 +149,12 @@ struct Candidate<'i> {
     is_weak: bool,
 }
 
-impl Ord for Candidate<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.score.total_cmp(&other.score).then_with(|| other.entry.id.cmp(&self.entry.id))
-    }
-}
-
-impl PartialOrd for Candidate<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Candidate<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Candidate<'_> {}
-
 impl Candidate<'_> {
+    /// Orders candidates, the best first.
+    fn compare(&self, other: &Self) -> Ordering {
+        other.score.total_cmp(&self.score).then_with(|| self.entry.id.cmp(&other.entry.id))
+    }
+
     fn to_hit(self, is_exact: bool) -> Hit {
         Hit {
             id: self.entry.id.to_string(),
@@ -201,7 +186,7 @@ impl<'i> Ranking<'i> {
     /// The best of some documents.
     fn best_of(&self, slots: &[Slot], limit: usize) -> Vec<Hit> {
         let mut candidates: Vec<_> = slots.iter().filter_map(|slot| self.accepted(*slot)).collect();
-        candidates.sort_unstable_by(|a, b| b.cmp(a));
+        candidates.sort_unstable_by(Candidate::compare);
         candidates.truncate(limit);
         candidates.into_iter().map(|candidate| candidate.to_hit(false)).collect()
     }
@@ -256,12 +241,12 @@ impl<'i> Ranking<'i> {
             }
             count *= 4;
         }
-        best.sort_unstable_by(|a, b| b.cmp(a));
+        best.sort_unstable_by(Candidate::compare);
         let real = best.iter().position(|own| self.is_weak(own)).unwrap_or(best.len());
         if let (Ranker::Recommend, Some(vector)) = (self.ranker, &self.options.vector) {
             let candidates = best.iter_mut().map(|own| (own.slot, &mut own.score));
             self.index.add_similarity(vector, &mut candidates.collect::<Vec<_>>());
-            best.sort_unstable_by(|a, b| b.cmp(a));
+            best.sort_unstable_by(Candidate::compare);
         }
         if real == 0 {
             best.truncate(if self.options.keep_weak { MAX_WEAK_HITS } else { 0 });

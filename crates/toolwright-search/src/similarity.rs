@@ -14,7 +14,7 @@ impl Index {
     /// Sets the model of the vectors. Vectors of another model are dropped.
     pub fn set_vector_model(&mut self, model: &str) {
         if self.vectors.model != model {
-            self.vectors = Vectors::of_model(model);
+            self.vectors = Vectors { model: model.to_owned(), ..Vectors::default() };
         }
     }
 

@@ -16,7 +16,6 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -35,25 +34,16 @@ const CHECKSUM_BYTES: usize = 4;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The reason why a snapshot cannot be read. The index must be built from the documents again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
     /// The bytes are not a snapshot, or were changed or cut after it was written
+    #[error("the snapshot of the search index is damaged")]
     Damaged,
     /// The snapshot was written by another version of this crate
+    #[error("the snapshot of the search index has another version")]
     OtherVersion,
 }
-
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SnapshotError::Damaged => "the snapshot of the search index is damaged",
-            SnapshotError::OtherVersion => "the snapshot of the search index has another version",
-        })
-    }
-}
-
-impl std::error::Error for SnapshotError {}
 
 impl Index {
     /// Encodes the index.
@@ -247,22 +237,16 @@ impl<'b> Reader<'b> {
     }
 
     fn byte(&mut self) -> Option<u8> {
-        let (byte, rest) = self.bytes.split_first()?;
-        self.bytes = rest;
-        Some(*byte)
+        self.bytes.split_off_first().copied()
     }
 
     fn text(&mut self) -> Option<&'b str> {
         let length = self.number()?;
-        let (text, rest) = self.bytes.split_at_checked(length)?;
-        self.bytes = rest;
-        std::str::from_utf8(text).ok()
+        std::str::from_utf8(self.bytes.split_off(..length)?).ok()
     }
 
     fn vector(&mut self, length: usize) -> Option<Box<[i8]>> {
-        let (vector, rest) = self.bytes.split_at_checked(length)?;
-        self.bytes = rest;
-        Some(vector.iter().map(|byte| byte.cast_signed()).collect())
+        Some(self.bytes.split_off(..length)?.iter().map(|byte| byte.cast_signed()).collect())
     }
 
     fn postings(&mut self, documents: Slot) -> Option<SmallVec<[Posting; 2]>> {

@@ -10,7 +10,7 @@ use crate::tokenize::Tokenizer;
 
 /// Terms, each with the terms of its groups, sorted and without itself.
 static SYNONYMS: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
-    let tokenizer = Tokenizer::new();
+    let tokenizer = Tokenizer::default();
     let mut synonyms: HashMap<String, Vec<String>> = HashMap::new();
     let lines = include_str!("synonyms.txt").lines();
     for line in lines.filter(|line| !line.starts_with('#')) {
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn every_word_is_a_single_term() {
-        let tokenizer = Tokenizer::new();
+        let tokenizer = Tokenizer::default();
         let lines = include_str!("synonyms.txt").lines().filter(|line| !line.starts_with('#'));
         for word in lines.flat_map(str::split_whitespace) {
             let stem = tokenizer.stem(word);

@@ -56,12 +56,21 @@ pub(crate) struct Tokenizer {
     russian: Stemmer,
 }
 
-impl Tokenizer {
-    pub(crate) fn new() -> Self {
+impl Default for Tokenizer {
+    fn default() -> Self {
         Tokenizer {
             english: Stemmer::create(Algorithm::English),
             russian: Stemmer::create(Algorithm::Russian),
         }
+    }
+}
+
+impl Tokenizer {
+    /// The terms of a text, in the order of the text.
+    pub(crate) fn terms(&self, text: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        self.visit_terms(text, |term| terms.push(term.to_owned()));
+        terms
     }
 
     /// Calls `visit` with each term of a text, in the order of the text.
@@ -217,7 +226,7 @@ mod tests {
 
     fn terms(text: &str) -> Vec<String> {
         let mut terms = Vec::new();
-        Tokenizer::new().visit_terms(text, |term| terms.push(term.to_owned()));
+        Tokenizer::default().visit_terms(text, |term| terms.push(term.to_owned()));
         terms
     }
 

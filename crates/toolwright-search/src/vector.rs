@@ -20,10 +20,6 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    pub(crate) fn of_model(model: &str) -> Vectors {
-        Vectors { model: model.to_owned(), ..Vectors::default() }
-    }
-
     pub(crate) fn insert(&mut self, slot: Slot, vector: Box<[i8]>) {
         self.remove(slot);
         let vector = if self.bytes + vector.len() > MAX_BYTES { Box::default() } else { vector };

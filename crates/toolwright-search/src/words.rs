@@ -1,7 +1,6 @@
 //! Static word vectors: the meaning of a text as the mean of the vectors of its words.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use serde_json::Value;
 
@@ -56,16 +55,9 @@ enum Format {
 }
 
 /// The reason why files are not word vectors.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct WordVectorsError(String);
-
-impl fmt::Display for WordVectorsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for WordVectorsError {}
 
 impl WordVectors {
     /// Reads a safetensors file and the `tokenizer.json` that belongs to it.
