@@ -3,12 +3,11 @@
 mod approval;
 mod call;
 mod exchange;
-mod page;
 
 use std::time::{Duration, SystemTime};
 
 use toolwright_core::Json;
-use toolwright_core::json::{Line, Object};
+use toolwright_core::json::Object;
 use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::origin::Origin;
 
@@ -22,11 +21,10 @@ impl Entry {
         match self {
             Entry::Call(call) => call.to_json(),
             Entry::Approval(answer) => answer.to_json(),
-            Entry::Exchange(exchange) => {
-                let mut out = Object::new();
-                exchange.write(&mut out);
-                out
-            }
+            Entry::Exchange(exchange) => match Json::parse(&exchange.text()) {
+                Ok(Json::Object(document)) => document,
+                _ => Object::new(),
+            },
         }
     }
 
@@ -35,12 +33,7 @@ impl Entry {
         match self {
             Entry::Call(call) => call.to_json().compact(),
             Entry::Approval(answer) => answer.to_json().compact(),
-            // Exchanges are frequent, so their text is written without a tree.
-            Entry::Exchange(exchange) => {
-                let mut line = Line::new();
-                exchange.write(&mut line);
-                line.end()
-            }
+            Entry::Exchange(exchange) => exchange.text(),
         }
     }
 

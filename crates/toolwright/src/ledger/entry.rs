@@ -142,26 +142,17 @@ impl Entry {
 
     /// Returns the call, if it is one.
     pub fn as_call(&self) -> Option<&CallEntry> {
-        match self {
-            Entry::Call(call) => Some(call),
-            Entry::Exchange(_) | Entry::Approval(_) => None,
-        }
+        if let Entry::Call(call) = self { Some(call) } else { None }
     }
 
     /// Returns the exchange, if it is one.
     pub fn as_exchange(&self) -> Option<&ExchangeEntry> {
-        match self {
-            Entry::Exchange(exchange) => Some(exchange),
-            Entry::Call(_) | Entry::Approval(_) => None,
-        }
+        if let Entry::Exchange(exchange) = self { Some(exchange) } else { None }
     }
 
     /// Returns the answer to an approval, if it is one.
     pub fn as_approval(&self) -> Option<&ApprovalEntry> {
-        match self {
-            Entry::Approval(answer) => Some(answer),
-            Entry::Call(_) | Entry::Exchange(_) => None,
-        }
+        if let Entry::Approval(answer) = self { Some(answer) } else { None }
     }
 }
 

@@ -2,65 +2,64 @@
 
 use std::time::Duration;
 
+use toolwright_core::json::Line;
 use toolwright_core::{Dialect, FaultClass, Json, Usage};
 
 use super::super::{ExchangeEntry, Kind, Tried, time};
-use super::page::Page;
 use super::{micros, read_caller, read_loss, read_micros, read_time, write_loss};
 use crate::chat::response::{finish_reason, stop_reason};
 use crate::error::CallErrorKind;
 use toolwright_core::document::{DocumentError, ObjectReader, read_usage, text};
 
 impl ExchangeEntry {
-    pub(super) fn write(&self, out: &mut impl Page) {
-        out.text("kind", Kind::Exchange.word());
-        out.text("time", &time::write(self.time));
-        out.text("run", &self.run);
-        out.text("caller", &self.caller.id);
-        out.text("tenant", &self.caller.tenant);
-        out.some_text("conversation", self.conversation.as_deref());
-        out.text("dialect", self.dialect.id());
-        out.text("endpoint", &self.endpoint);
-        out.some_text("model", self.model.as_deref());
-        out.some_text("upstream", self.upstream.as_deref());
-        out.some_text("upstream_dialect", self.upstream_dialect.map(Dialect::id));
-        out.some_text("answered", self.answered.as_deref());
-        out.some_text("answer_id", self.answer_id.as_deref());
-        out.value("stream", &self.stream.into());
-        out.value("untouched", &self.untouched.into());
-        out.count("status", self.status.into());
-        out.some_text("error", self.error.map(FaultClass::word));
-        out.value("left", &self.left.into());
-        out.objects("attempts", &self.attempts, |own, out| {
-            write_tried(own, "upstream", FaultClass::word, out);
-        });
-        out.count("duration_us", micros(self.duration));
-        out.some_count("first_byte_us", self.first_byte.map(micros));
-        out.count("added_us", micros(self.added));
+    /// Returns the JSON text. Exchanges are frequent, so it is written without a tree.
+    pub(super) fn text(&self) -> String {
+        let mut line = Line::new();
+        line.put_string("kind", Kind::Exchange.word());
+        line.put_string("time", &time::write(self.time));
+        line.put_string("run", &self.run);
+        line.put_string("caller", &self.caller.id);
+        line.put_string("tenant", &self.caller.tenant);
+        put_some_string(&mut line, "conversation", self.conversation.as_deref());
+        line.put_string("dialect", self.dialect.id());
+        line.put_string("endpoint", &self.endpoint);
+        put_some_string(&mut line, "model", self.model.as_deref());
+        put_some_string(&mut line, "upstream", self.upstream.as_deref());
+        put_some_string(&mut line, "upstream_dialect", self.upstream_dialect.map(Dialect::id));
+        put_some_string(&mut line, "answered", self.answered.as_deref());
+        put_some_string(&mut line, "answer_id", self.answer_id.as_deref());
+        line.put("stream", &self.stream.into());
+        line.put("untouched", &self.untouched.into());
+        line.put_count("status", self.status.into());
+        put_some_string(&mut line, "error", self.error.map(FaultClass::word));
+        line.put("left", &self.left.into());
+        put_tried(&mut line, "attempts", &self.attempts, "upstream", FaultClass::word);
+        line.put_count("duration_us", micros(self.duration));
+        put_some_count(&mut line, "first_byte_us", self.first_byte.map(micros));
+        line.put_count("added_us", micros(self.added));
         if let Some(usage) = &self.usage {
-            out.object("usage", |out| write_usage(usage, out));
+            line.put_object("usage", |line| put_usage(line, usage));
         }
-        out.some_text("stop", self.stop.map(finish_reason));
+        put_some_string(&mut line, "stop", self.stop.map(finish_reason));
         if !self.calls.is_empty() {
             let names = self.calls.iter().map(|name| Json::from(name.as_str()));
-            out.value("calls", &Json::Array(names.collect()));
+            line.put("calls", &Json::Array(names.collect()));
         }
-        out.objects("ran", &self.ran, |own, out| {
-            write_tried(own, "tool", CallErrorKind::as_str, out);
-        });
-        out.count("bytes_in", self.bytes_in);
-        out.count("bytes_out", self.bytes_out);
+        put_tried(&mut line, "ran", &self.ran, "tool", CallErrorKind::as_str);
+        line.put_count("bytes_in", self.bytes_in);
+        line.put_count("bytes_out", self.bytes_out);
         for (name, losses) in [("losses", &self.losses), ("response_losses", &self.response_losses)]
         {
             if !losses.is_empty() {
-                out.value(name, &Json::Array(losses.iter().map(write_loss).collect()));
+                line.put(name, &Json::Array(losses.iter().map(write_loss).collect()));
             }
         }
-        out.some_count("more_losses", Some(self.more_losses).filter(|more| *more > 0));
-        out.some_count("count", Some(self.count).filter(|count| *count > 1));
+        put_some_count(&mut line, "more_losses", Some(self.more_losses).filter(|more| *more > 0));
+        put_some_count(&mut line, "count", Some(self.count).filter(|count| *count > 1));
         if let Some(data) = &self.data {
-            out.value("data", data);
+            line.put("data", data);
         }
+        line.end()
     }
 
     pub(super) fn read(fields: ObjectReader<'_>) -> Result<ExchangeEntry, DocumentError> {
@@ -107,15 +106,41 @@ impl ExchangeEntry {
     }
 }
 
-fn write_tried<E: Copy>(
-    own: &Tried<E>,
-    name: &'static str,
+fn put_some_string(line: &mut Line, name: &str, value: Option<&str>) {
+    if let Some(value) = value {
+        line.put_string(name, value);
+    }
+}
+
+fn put_some_count(line: &mut Line, name: &str, value: Option<u64>) {
+    if let Some(value) = value {
+        line.put_count(name, value);
+    }
+}
+
+fn put_usage(line: &mut Line, usage: &Usage) {
+    put_some_count(line, "input", usage.input);
+    put_some_count(line, "cache_read", usage.cache_read);
+    put_some_count(line, "cache_write", usage.cache_write);
+    put_some_count(line, "output", usage.output);
+    put_some_count(line, "reasoning", usage.reasoning);
+}
+
+/// Adds what was tried, unless it is nothing; `name` is the key of the name of each.
+fn put_tried<E: Copy>(
+    line: &mut Line,
+    key: &str,
+    tried: &[Tried<E>],
+    name: &str,
     word: impl Fn(E) -> &'static str,
-    out: &mut impl Page,
 ) {
-    out.text(name, &own.name);
-    out.some_text("error", own.error.map(word));
-    out.count("duration_us", micros(own.duration));
+    if !tried.is_empty() {
+        line.put_objects(key, tried, |own, line| {
+            line.put_string(name, &own.name);
+            put_some_string(line, "error", own.error.map(&word));
+            line.put_count("duration_us", micros(own.duration));
+        });
+    }
 }
 
 fn read_tried<E>(
@@ -129,12 +154,4 @@ fn read_tried<E>(
         error: fields.optional_word("error", "a kind of error", read)?,
         duration: read_micros(fields, "duration_us")?,
     })
-}
-
-fn write_usage(usage: &Usage, out: &mut impl Page) {
-    out.some_count("input", usage.input);
-    out.some_count("cache_read", usage.cache_read);
-    out.some_count("cache_write", usage.cache_write);
-    out.some_count("output", usage.output);
-    out.some_count("reasoning", usage.reasoning);
 }
