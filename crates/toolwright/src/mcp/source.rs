@@ -23,7 +23,7 @@ use toolwright_core::profile::{Charset, NameRule};
 use toolwright_core::{Json, Tool, ToolKind, object, suggest};
 
 use super::client::{Client, ListKind};
-use super::header;
+use super::header::{self, ParameterHeader};
 use super::pins::DefinitionPins;
 use crate::error::ToolError;
 use crate::handle;
@@ -332,16 +332,8 @@ impl McpSource {
         let parameters = parameters.map_err(|error| format!("its schema is invalid: {error}"))?;
         let effect = self.effect(tool.annotations.as_ref());
         let label = tool.name.clone();
-        let (slot, visibility) = self.visibility(&tool.name);
-        let remote = Arc::new(RemoteTool {
-            client: self.client.clone(),
-            selector: self.selector.clone(),
-            pins: self.pins.clone(),
-            name: label.clone(),
-            headers,
-            era,
-            visibility,
-        });
+        let (remote, slot) = self.remote(&label, headers, era);
+        let remote = Arc::new(remote);
         let tool = Tool { name: name.to_owned(), ..tool };
         let mut shown = tool.clone();
         shown.output.take_if(|_| slot.is_some());
@@ -376,16 +368,7 @@ impl McpSource {
     /// error says why it cannot.
     pub fn function(&self, tool: &str, definition: Tool) -> Result<Handler, String> {
         let headers = definition.parameters().map(header::parameters).transpose()?;
-        let (slot, visibility) = self.visibility(tool);
-        let remote = RemoteTool {
-            client: self.client.clone(),
-            selector: self.selector.clone(),
-            pins: self.pins.clone(),
-            name: tool.to_owned(),
-            headers: headers.unwrap_or_default(),
-            era: Era::Stateless,
-            visibility,
-        };
+        let (remote, slot) = self.remote(tool, headers.unwrap_or_default(), Era::Stateless);
         let handler = Handler::new(definition, move |scope, arguments| {
             let mut remote = remote.clone();
             async move {
@@ -401,15 +384,28 @@ impl McpSource {
         Ok(if self.selector.is_some() { handler.without_cache() } else { handler })
     }
 
-    /// What a model sees of the results of a tool, and the slot that stores them.
-    fn visibility(&self, tool: &str) -> (Option<SlotOutput>, Visibility) {
+    /// A tool of the server, and the slot that stores its results.
+    fn remote(
+        &self,
+        tool: &str,
+        headers: Vec<ParameterHeader>,
+        era: Era,
+    ) -> (RemoteTool, Option<SlotOutput>) {
         let (slot, part) = self.slots.get(tool).cloned().unzip();
-        let visibility = match part {
-            Some(part) => Visibility::Part(part),
-            None if self.hidden_results.contains(tool) => Visibility::Hidden,
-            None => Visibility::Shown,
+        let remote = RemoteTool {
+            client: self.client.clone(),
+            selector: self.selector.clone(),
+            pins: self.pins.clone(),
+            name: tool.to_owned(),
+            headers,
+            era,
+            visibility: match part {
+                Some(part) => Visibility::Part(part),
+                None if self.hidden_results.contains(tool) => Visibility::Hidden,
+                None => Visibility::Shown,
+            },
         };
-        (slot, visibility)
+        (remote, slot)
     }
 
     /// The effect of a tool. Annotations are hints, which only count if the server is trusted.
