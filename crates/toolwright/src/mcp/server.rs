@@ -47,9 +47,10 @@ const CACHEABLE: [&str; 6] =
     [DISCOVER, LIST_TOOLS, "prompts/list", LIST_RESOURCES, LIST_TEMPLATES, READ_RESOURCE];
 
 /// A server. Clones share what it remembers between requests.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Server(Arc<Inner>);
 
+#[derive(Default)]
 struct Inner {
     instructions: Option<String>,
     pending: PendingCalls,
@@ -78,7 +79,7 @@ pub type MayApprove = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 impl Server {
     /// Creates a server.
     pub fn new() -> Server {
-        Server(Arc::new(Inner { instructions: None, pending: PendingCalls::default() }))
+        Server::default()
     }
 
     /// Sets how to use the server, for models. Call it before the server is cloned.
@@ -260,12 +261,6 @@ fn capabilities(exchange: &Exchange, era: Era) -> Object {
 fn uri(params: &Object) -> Result<&str, RpcError> {
     let uri = params.get("uri").and_then(Json::as_str);
     uri.ok_or_else(|| RpcError::invalid_params("Invalid params: 'uri' is missing"))
-}
-
-impl Default for Server {
-    fn default() -> Server {
-        Server::new()
-    }
 }
 
 fn unknown(method: &str) -> RpcError {
