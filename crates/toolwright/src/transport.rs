@@ -33,7 +33,7 @@ pub use error::TransportError;
 #[cfg(any(feature = "oauth", feature = "upstream"))]
 pub(crate) use header::sensitive;
 pub(crate) use header::{FRAMING, remove_connection_headers};
-#[cfg(any(feature = "catalog", feature = "upstream"))]
+#[cfg(any(feature = "catalog", feature = "mcp", feature = "upstream"))]
 pub(crate) use incoming::begins_with;
 pub use incoming::{BodyObserver, Incoming, IncomingBody};
 pub use policy::AddressPolicy;

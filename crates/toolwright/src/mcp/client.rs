@@ -29,14 +29,14 @@ pub use http::ServerUrl;
 pub use info::ServerInfo;
 pub use stdio::ServerCommand;
 
-use super::header::ParameterHeader;
 use super::interaction::Interaction;
 use super::protocol::{
-    CALL_TOOL, COMPLETE, GET_PROMPT, LIST_PROMPTS, LIST_RESOURCES, LIST_TEMPLATES, LIST_TOOLS,
+    COMPLETE, GET_PROMPT, LIST_PROMPTS, LIST_RESOURCES, LIST_TEMPLATES, LIST_TOOLS,
     METHOD_NOT_FOUND, READ_RESOURCE,
 };
 use changes::{Changes, Subscription};
-use connection::{Connection, Outgoing};
+use connection::Connection;
+pub(super) use connection::Outgoing;
 
 /// Maximum size of a message in bytes.
 const MAX_MESSAGE: usize = MAX_FRAME;
@@ -113,15 +113,6 @@ struct Failure {
     /// Until when the error is returned without another attempt
     until: Instant,
     backoff: Duration,
-}
-
-/// A call of a tool.
-pub(super) struct ToolCall<'c> {
-    pub(super) name: &'c str,
-    pub(super) arguments: Object,
-    pub(super) deadline: Duration,
-    pub(super) interaction: Interaction,
-    pub(super) headers: &'c [ParameterHeader],
 }
 
 impl Client {
@@ -298,14 +289,7 @@ impl Client {
         for _ in 0..MAX_PAGES {
             let mut params = Object::new();
             params.insert_some("cursor", cursor.as_deref());
-            let outgoing = Outgoing {
-                method,
-                params,
-                deadline: READ_DEADLINE,
-                interaction: Interaction::default(),
-                parameters: &[],
-            };
-            let mut page = connection.request(outgoing).await?;
+            let mut page = connection.request(Outgoing::reading(method, params)).await?;
             match page.remove(key) {
                 Some(Json::Array(page)) => {
                     size += page.iter().map(|entry| entry.compact().len()).sum::<usize>();
@@ -329,16 +313,8 @@ impl Client {
     }
 
     /// Calls a tool, and returns the result as it came. An error of the tool is a result with `isError`.
-    pub(super) async fn call_tool(&self, call: ToolCall<'_>) -> Result<Object, ClientError> {
-        let params = object! {"name": call.name, "arguments": call.arguments};
-        let outgoing = Outgoing {
-            method: CALL_TOOL,
-            params,
-            deadline: call.deadline,
-            interaction: call.interaction,
-            parameters: call.headers,
-        };
-        self.connection().await?.request(outgoing).await
+    pub(super) async fn call_tool(&self, call: Outgoing<'_>) -> Result<Object, ClientError> {
+        self.connection().await?.request(call).await
     }
 
     /// Ends the connection. The next request opens another one.

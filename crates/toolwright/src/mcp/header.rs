@@ -3,11 +3,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use http::HeaderName;
 use toolwright_core::Json;
 use toolwright_core::json::{Number, Object};
 
 use super::message::{Request, RpcError};
-use super::protocol::{CALL_TOOL, GET_PROMPT, HEADER_MISMATCH, READ_RESOURCE, meta};
+use super::protocol::{HEADER_MISMATCH, meta};
 
 const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";
@@ -89,7 +90,8 @@ fn collect(
         path.push(key.to_owned());
         if let Some(name) = property.get(ANNOTATION) {
             let at = path.join(".");
-            let name = name.as_str().filter(|name| is_token(name));
+            let is_valid = |name: &&str| HeaderName::from_bytes(name.as_bytes()).is_ok();
+            let name = name.as_str().filter(is_valid);
             let name = name.ok_or(format!("the {ANNOTATION} of '{at}' is no header name"))?;
             let kind = property.get("type").and_then(Json::as_str);
             if !matches!(kind, Some("string" | "integer" | "boolean")) {
@@ -121,13 +123,6 @@ fn count(schema: &Json, depth: usize) -> usize {
 }
 
 /// Whether a text may be the name of a header.
-fn is_token(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
-}
-
 /// Whether all integers that are repeated in headers are within the range of the protocol.
 pub(super) fn check_range(headers: &[ParameterHeader], arguments: &Object) -> Result<(), String> {
     for header in headers {
@@ -149,18 +144,11 @@ pub fn header_mismatch<'h>(
 ) -> Option<RpcError> {
     let params = &request.params;
     let version = params.get(meta::META).and_then(|own| own.get(meta::VERSION));
-    let name = match request.method.as_str() {
-        CALL_TOOL | GET_PROMPT => params.get("name"),
-        READ_RESOURCE => params.get("uri"),
-        _ => None,
-    };
     let mut expected = vec![
         ("mcp-protocol-version".to_owned(), version.and_then(Json::as_str).map(str::to_owned)),
         ("mcp-method".to_owned(), Some(request.method.clone())),
     ];
-    expected.extend(
-        name.and_then(Json::as_str).map(|name| ("mcp-name".to_owned(), Some(name.to_owned()))),
-    );
+    expected.extend(request.target().map(|name| ("mcp-name".to_owned(), Some(name.to_owned()))));
     let arguments = params.get("arguments").and_then(Json::as_object);
     for parameter in schema.and_then(|schema| parameters(schema).ok()).into_iter().flatten() {
         let value = arguments.and_then(|arguments| parameter.text(arguments));
@@ -209,6 +197,7 @@ fn decode(value: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::protocol::CALL_TOOL;
 
     #[test]
     fn values_that_a_header_cannot_hold_are_encoded() {

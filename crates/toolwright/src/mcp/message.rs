@@ -7,8 +7,8 @@ use toolwright_core::json::{Number, Object};
 use toolwright_core::{Json, object};
 
 use super::protocol::{
-    BATCH_VERSION, INITIALIZE, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR,
-    RESOURCE_NOT_FOUND, meta,
+    BATCH_VERSION, CALL_TOOL, GET_PROMPT, INITIALIZE, INTERNAL_ERROR, INVALID_PARAMS,
+    INVALID_REQUEST, PARSE_ERROR, READ_RESOURCE, RESOURCE_NOT_FOUND, meta,
 };
 
 /// Maximum number of messages of a batch.
@@ -303,6 +303,16 @@ impl Request {
     }
 
     /// Returns the message as text without line breaks.
+    /// The name of the tool or prompt, or the URI of the resource, which a header repeats.
+    pub(super) fn target(&self) -> Option<&str> {
+        let key = match self.method.as_str() {
+            CALL_TOOL | GET_PROMPT => "name",
+            READ_RESOURCE => "uri",
+            _ => return None,
+        };
+        self.params.get(key).and_then(Json::as_str)
+    }
+
     pub(super) fn compact(&self) -> String {
         let mut text = r#"{"jsonrpc":"2.0","id":"#.to_owned();
         self.id.write_to(&mut text);

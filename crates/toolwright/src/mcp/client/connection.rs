@@ -24,7 +24,7 @@ use super::inbox::Inbox;
 use super::secrets::SentSecrets;
 use super::sse::Sse;
 use super::stdio::Stdio;
-use super::{Address, ServerInfo};
+use super::{Address, READ_DEADLINE, ServerInfo};
 use crate::mcp::header::ParameterHeader;
 use crate::mcp::interaction::{ElicitationModes, InputRequest, Interaction, capability};
 use crate::mcp::message::{Message, Notification, Request, Response, RpcError};
@@ -66,13 +66,21 @@ enum Link {
 }
 
 /// A request to a server.
-pub(super) struct Outgoing<'r> {
-    pub(super) method: &'r str,
-    pub(super) params: Object,
-    pub(super) deadline: Duration,
-    pub(super) interaction: Interaction,
+pub(in crate::mcp) struct Outgoing<'r> {
+    pub(in crate::mcp) method: &'r str,
+    pub(in crate::mcp) params: Object,
+    pub(in crate::mcp) deadline: Duration,
+    pub(in crate::mcp) interaction: Interaction,
     /// Parameters of the tool that headers repeat
-    pub(super) parameters: &'r [ParameterHeader],
+    pub(in crate::mcp) parameters: &'r [ParameterHeader],
+}
+
+impl<'r> Outgoing<'r> {
+    /// A request that reads something, and asks no user.
+    pub(super) fn reading(method: &'r str, params: Object) -> Outgoing<'r> {
+        let interaction = Interaction::default();
+        Outgoing { method, params, deadline: READ_DEADLINE, interaction, parameters: &[] }
+    }
 }
 
 impl Connection {
@@ -189,7 +197,7 @@ impl Core {
             biased;
             result = rounds => result,
             () = interaction.reached(Instant::now() + deadline) => {
-                Err(ClientError::Timeout { server: self.inbox.server.to_string(), after: deadline })
+                Err(self.inbox.late(deadline))
             }
         }
     }
@@ -232,38 +240,27 @@ impl Core {
         request: &Request,
         interaction: &Interaction,
         parameters: &[ParameterHeader],
-    ) -> Result<Answered, ClientError> {
+    ) -> Result<Answer, ClientError> {
         let (registration, response) = self.inbox.register(id, interaction.clone());
-        let ended = |_| ClientError::Ended {
-            server: self.inbox.server.to_string(),
-            reason: "the connection was closed".to_owned(),
-            detail: None,
-        };
+        let ended = |_| self.inbox.ended("the connection was closed".to_owned());
         match &self.link {
             Link::Http(http) => {
                 let envelope = Envelope { era: self.era, version: &self.version, parameters };
                 let answer = http.request(id, request, envelope).await;
                 registration.complete();
-                return answer.map(Answered::Http);
+                return answer;
             }
-            Link::Stdio(stdio) => {
-                // If the server has ended, the response says why.
-                let _ = stdio.send(&Message::Request(request.clone())).await;
-            }
-            Link::Sse(sse) => sse.send(&Message::Request(request.clone())).await?,
+            // If the server has ended, the response says why.
+            Link::Stdio(stdio) => stdio.send(&Message::Request(request.clone())).await,
+            Link::Sse(sse) => sse.sender.send(&Message::Request(request.clone())).await?,
         }
-        response.await.map_err(ended)?.map(Answered::Message)
+        let response = response.await.map_err(ended)??;
+        Ok(Answer { response: Some(response), ..Answer::default() })
     }
 
-    fn result(&self, answered: Answered) -> Result<Object, ClientError> {
-        let response = match answered {
-            Answered::Message(response) => response,
-            Answered::Http(Answer { status, response, .. }) => response.ok_or_else(|| {
-                self.inbox.broken(format!("answered with status {status} and no message"))
-            })?,
-        };
-        let server = || self.inbox.server.to_string();
-        response.result.map_err(|error| ClientError::Refused { server: server(), error })
+    fn result(&self, Answer { status, response, .. }: Answer) -> Result<Object, ClientError> {
+        let missing = || self.inbox.broken(format!("answered with status {status} and no message"));
+        response.ok_or_else(missing)?.result.map_err(|error| self.refused(error))
     }
 
     /// Adds the metadata of a request.
@@ -363,10 +360,8 @@ impl Core {
         self.stamp(&mut params, None, &interaction);
         let request = Request { id: id.into(), method: DISCOVER.to_owned(), params };
         let exchange = self.exchange(id, &request, &interaction, &[]);
-        let answered = timeout(PROBE_DEADLINE, exchange).await;
-        match answered {
-            Ok(Ok(Answered::Message(response))) => Ok(Some(response)),
-            Ok(Ok(Answered::Http(answer))) => Ok(answer.response),
+        match timeout(PROBE_DEADLINE, exchange).await {
+            Ok(Ok(answer)) => Ok(answer.response),
             Ok(Err(ClientError::Protocol { .. })) | Err(_) => Ok(None),
             Ok(Err(error)) => Err(error),
         }
@@ -374,55 +369,38 @@ impl Core {
 
     /// Performs the handshake.
     async fn initialize(&mut self, address: &Address) -> Result<ServerInfo, ClientError> {
-        let late = |_| ClientError::Timeout {
-            server: self.inbox.server.to_string(),
-            after: HANDSHAKE_DEADLINE,
-        };
-        let answered =
+        let late = |_| self.inbox.late(HANDSHAKE_DEADLINE);
+        let mut answer =
             timeout(HANDSHAKE_DEADLINE, self.send_initialize()).await.map_err(late)??;
-        let answered = match (answered, address) {
-            // The first transport over HTTP has no POST at the address of the server.
-            (
-                Answered::Http(Answer {
-                    response: None,
-                    status:
-                        StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED,
-                    ..
-                }),
-                Address::Url(url),
-            ) => {
-                let opening = Sse::open(url, self.inbox.clone());
-                let late = |_| self.inbox.unreachable("its stream does not open".to_owned());
-                let sse = timeout(HANDSHAKE_DEADLINE, opening).await.map_err(late)??;
-                self.link = Link::Sse(sse);
-                let late = |_| self.inbox.unreachable("no answer to initialize".to_owned());
-                timeout(HANDSHAKE_DEADLINE, self.send_initialize()).await.map_err(late)??
-            }
-            (answered, _) => answered,
-        };
-        let result = match &answered {
-            Answered::Message(response) => Some(response),
-            Answered::Http(answer) => answer.response.as_ref(),
-        };
-        let result = match result.map(|response| &response.result) {
-            Some(Ok(result)) => result,
-            Some(Err(error)) => return Err(self.refused(error.clone())),
-            None => return self.result(answered).map(|result| ServerInfo::initialized(&result)),
-        };
-        let info = ServerInfo::initialized(result);
+        // The first transport over HTTP has no POST at the address of the server.
+        if let (
+            StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED,
+            None,
+            Address::Url(url),
+        ) = (answer.status, &answer.response, address)
+        {
+            let opening = Sse::open(url, self.inbox.clone());
+            let late = |_| self.inbox.unreachable("its stream does not open".to_owned());
+            let sse = timeout(HANDSHAKE_DEADLINE, opening).await.map_err(late)??;
+            self.link = Link::Sse(sse);
+            let late = |_| self.inbox.unreachable("no answer to initialize".to_owned());
+            answer = timeout(HANDSHAKE_DEADLINE, self.send_initialize()).await.map_err(late)??;
+        }
+        let headers = std::mem::take(&mut answer.headers);
+        let info = ServerInfo::initialized(&self.result(answer)?);
         if !VERSIONS[1..].contains(&info.version.as_str()) {
             let reason = format!("speaks only version {:?} of the protocol", info.version);
             return Err(self.inbox.unreachable(reason));
         }
-        if let (Link::Http(http), Answered::Http(answer)) = (&self.link, &answered) {
-            http.open(answer, &info.version)?;
+        if let Link::Http(http) = &self.link {
+            http.open(&headers, &info.version)?;
         }
         let notified = timeout(HANDSHAKE_DEADLINE, self.notify(INITIALIZED, Object::new())).await;
         notified.map_err(|_| self.inbox.unreachable("it does not read".to_owned()))??;
         Ok(info)
     }
 
-    async fn send_initialize(&self) -> Result<Answered, ClientError> {
+    async fn send_initialize(&self) -> Result<Answer, ClientError> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         let params = object! {
             "protocolVersion": LATEST_HANDSHAKE,
@@ -438,11 +416,11 @@ impl Core {
         let message = Message::Notification(Notification { method: method.to_owned(), params });
         match &self.link {
             Link::Stdio(stdio) => {
-                let _ = stdio.send(&message).await;
+                stdio.send(&message).await;
                 Ok(())
             }
             Link::Http(http) => http.notify(&message).await,
-            Link::Sse(sse) => sse.send(&message).await,
+            Link::Sse(sse) => sse.sender.send(&message).await,
         }
     }
 
@@ -455,12 +433,6 @@ impl Core {
 fn speaks(list: Option<&Json>, versions: &[&str]) -> bool {
     let list = list.and_then(Json::as_array).unwrap_or_default();
     list.iter().filter_map(Json::as_str).any(|version| versions.contains(&version))
-}
-
-/// What answers a request.
-enum Answered {
-    Message(Response),
-    Http(Answer),
 }
 
 /// The capabilities of a client that asks users in these modes, and answers requests of these methods.

@@ -25,10 +25,9 @@ use super::inbox::Inbox;
 use super::{MAX_MESSAGE, READ_DEADLINE};
 use crate::mcp::header::{self, ParameterHeader};
 use crate::mcp::message::{InvalidMessage, Message, Request, Response};
-use crate::mcp::protocol::{CALL_TOOL, GET_PROMPT, READ_RESOURCE};
 use crate::oauth::{Challenge, OAuthError, Token, TokenSource};
 use crate::transport::fault::is_unsent;
-use crate::transport::{HttpClient, Incoming, IncomingBody, sensitive};
+use crate::transport::{HttpClient, Incoming, IncomingBody, begins_with, sensitive};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -140,13 +139,14 @@ struct Session {
     version: HeaderValue,
 }
 
-/// The answer to a POST.
+/// The answer to a request.
+#[derive(Default)]
 pub(super) struct Answer {
-    /// The status
+    /// The status; that of success for a message that did not come by HTTP
     pub(super) status: StatusCode,
     /// The response; none if the body is something else
     pub(super) response: Option<Response>,
-    headers: HeaderMap,
+    pub(super) headers: HeaderMap,
 }
 
 /// What a POST carries beside its message.
@@ -164,11 +164,11 @@ impl Http {
     }
 
     /// Sets the session that an answer to `initialize` created, and the version that was agreed on.
-    pub(super) fn open(&self, answer: &Answer, version: &str) -> Result<(), ClientError> {
+    pub(super) fn open(&self, headers: &HeaderMap, version: &str) -> Result<(), ClientError> {
         let version = HeaderValue::from_str(version);
         let version =
             version.map_err(|_| self.inbox.broken("sent an invalid version".to_owned()))?;
-        let id = answer.headers.get(SESSION).cloned();
+        let id = headers.get(SESSION).cloned();
         let _ = self.session.set(Session { id, version });
         Ok(())
     }
@@ -188,7 +188,11 @@ impl Http {
             Some(self.read_stream(id, incoming.body).await?)
         } else {
             let limit = if status.is_success() { MAX_MESSAGE } else { MAX_ERROR };
-            let body = incoming.body.collect(limit).await.map_err(|fault| self.ended(&fault))?;
+            let body = incoming
+                .body
+                .collect(limit)
+                .await
+                .map_err(|fault| self.inbox.ended(fault.message))?;
             let mut messages = self.inbox.read(&body);
             let response = match messages.len() {
                 1 => messages.pop().and_then(Result::ok).and_then(Message::into_response),
@@ -290,18 +294,18 @@ impl Http {
             };
             last = stream.last_event_id().or(last);
             let (Some(last), true) = (last.as_deref(), self.session.get().is_some()) else {
-                return Err(self.ended_because(fault));
+                return Err(self.inbox.ended(fault));
             };
             sleep(stream.wait()).await;
             // The request itself was sent, so what the error of this one advises does not hold.
-            let ended = |_| self.ended_because(format!("{fault}, and could not be continued"));
+            let ended = |_| self.inbox.ended(format!("{fault}, and could not be continued"));
             let incoming = self.get(Some(last)).await.map_err(ended)?;
             if !incoming.status.is_success() {
-                return Err(self.ended_because(fault));
+                return Err(self.inbox.ended(fault));
             }
             stream = Stream::new(incoming.body);
         }
-        Err(self.ended_because("the stream broke too often".to_owned()))
+        Err(self.inbox.ended("the stream broke too often".to_owned()))
     }
 
     /// Delivers messages, and answers those that are requests. Returns the response to the request of the stream.
@@ -392,16 +396,10 @@ impl Http {
         if envelope.era == Era::Handshake {
             return Ok(headers);
         }
-        let params = &request.params;
-        let name = match request.method.as_str() {
-            CALL_TOOL | GET_PROMPT => params.get("name"),
-            READ_RESOURCE => params.get("uri"),
-            _ => None,
-        };
         let mut values =
             vec![(VERSION, envelope.version.to_owned()), (METHOD, request.method.clone())];
-        values.extend(name.and_then(Json::as_str).map(|name| (NAME, header::encode(name))));
-        if let Some(arguments) = params.get("arguments").and_then(Json::as_object) {
+        values.extend(request.target().map(|name| (NAME, header::encode(name))));
+        if let Some(arguments) = request.params.get("arguments").and_then(Json::as_object) {
             let invalid = |reason| self.inbox.unreachable(reason);
             header::check_range(envelope.parameters, arguments).map_err(invalid)?;
             for parameter in envelope.parameters {
@@ -433,16 +431,8 @@ impl Http {
         if is_unsent(fault) {
             self.inbox.unreachable(fault.message.clone())
         } else {
-            self.ended(fault)
+            self.inbox.ended(fault.message.clone())
         }
-    }
-
-    fn ended(&self, fault: &Fault) -> ClientError {
-        self.ended_because(fault.message.clone())
-    }
-
-    fn ended_because(&self, reason: String) -> ClientError {
-        ClientError::Ended { server: self.inbox.server.to_string(), reason, detail: None }
     }
 }
 
@@ -486,11 +476,7 @@ impl Stream {
 }
 
 pub(super) fn is_stream(headers: &HeaderMap) -> bool {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value
-        .split(';')
-        .next()
-        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
+    begins_with(headers, &CONTENT_TYPE, "text/event-stream")
 }
 
 #[cfg(test)]

@@ -155,9 +155,8 @@ impl Inbox {
             std::mem::take(&mut waiting.requests)
         };
         for reply in requests.into_values().filter_map(|pending| pending.reply) {
-            let (server, reason) = (self.server.to_string(), reason.to_owned());
-            let error = ClientError::Ended { server, reason, detail: None };
-            let _ = reply.send(Err(error.with_detail(detail.clone())));
+            let error = self.ended(reason.to_owned()).with_detail(detail.clone());
+            let _ = reply.send(Err(error));
         }
     }
 
@@ -238,6 +237,10 @@ impl Inbox {
 
     pub(super) fn unreachable(&self, reason: String) -> ClientError {
         ClientError::Connect { server: self.server.to_string(), reason, detail: None }
+    }
+
+    pub(super) fn ended(&self, reason: String) -> ClientError {
+        ClientError::Ended { server: self.server.to_string(), reason, detail: None }
     }
 
     pub(super) fn late(&self, after: Duration) -> ClientError {

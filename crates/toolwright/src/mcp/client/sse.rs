@@ -17,13 +17,13 @@ use crate::transport::resolve_reference;
 
 /// A connection to a server.
 pub(super) struct Sse {
-    sender: Arc<Sender>,
+    pub(super) sender: Arc<Sender>,
     reading: tokio::task::JoinHandle<()>,
 }
 
 /// Sends messages to the server. Answers that are being sent hold it, and not the connection, which ends however many
 /// there are.
-struct Sender {
+pub(super) struct Sender {
     post: Http,
     inbox: Arc<Inbox>,
 }
@@ -72,24 +72,15 @@ impl Sse {
         });
         Ok(Arc::new(Sse { sender, reading }))
     }
-
-    /// Sends a message that no caller waits for.
-    pub(super) async fn notify(&self, message: &Message) {
-        self.sender.notify(message).await;
-    }
-
-    /// Sends a message.
-    pub(super) async fn send(&self, message: &Message) -> Result<(), ClientError> {
-        self.sender.send(message).await
-    }
 }
 
 impl Sender {
-    async fn notify(&self, message: &Message) {
+    /// Sends a message that no caller waits for.
+    pub(super) async fn notify(&self, message: &Message) {
         let _ = timeout(READ_DEADLINE, self.send(message)).await;
     }
 
-    async fn send(&self, message: &Message) -> Result<(), ClientError> {
+    pub(super) async fn send(&self, message: &Message) -> Result<(), ClientError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let incoming =

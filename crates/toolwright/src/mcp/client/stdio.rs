@@ -116,9 +116,9 @@ impl Stdio {
         Ok(Stdio { lines, _used: unused.drop_guard() })
     }
 
-    /// Sends a message. An error means that the server has ended.
-    pub(super) async fn send(&self, message: &Message) -> Result<(), ()> {
-        self.lines.send(message.compact()).await.map_err(drop)
+    /// Sends a message, unless the server has ended.
+    pub(super) async fn send(&self, message: &Message) {
+        let _ = self.lines.send(message.compact()).await;
     }
 
     /// Sends a message if there is room for it.

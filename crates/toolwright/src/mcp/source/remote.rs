@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
+use toolwright_core::object;
 
 use super::ClientSelector;
 use super::pinned::PinnedTools;
 use crate::error::ToolError;
 use crate::handler::ToolResult;
-use crate::mcp::client::{Client, ClientError, ToolCall};
+use crate::mcp::client::{Client, ClientError, Outgoing};
 use crate::mcp::header::ParameterHeader;
 use crate::mcp::interaction::Interaction;
 use crate::mcp::output::{read_hidden, read_part, read_result_of};
+use crate::mcp::protocol::CALL_TOOL;
 use crate::output::Content;
 use crate::session::{Scope, Session};
 
@@ -43,12 +45,12 @@ pub(super) struct RemoteTool {
 impl RemoteTool {
     pub(super) async fn call(&self, scope: Scope, arguments: Object) -> ToolResult {
         let interaction = Interaction::of_call(&scope).await;
-        let call = ToolCall {
-            name: &self.name,
-            arguments,
+        let call = Outgoing {
+            method: CALL_TOOL,
+            params: object! {"name": self.name.as_str(), "arguments": arguments},
             deadline: scope.deadline.saturating_duration_since(tokio::time::Instant::now()),
             interaction: interaction.clone(),
-            headers: &self.headers,
+            parameters: &self.headers,
         };
         let result = tokio::select! {
             biased;
@@ -69,7 +71,7 @@ impl RemoteTool {
     }
 
     /// Sends a call, as the caller if the server wants a token of the caller.
-    async fn send(&self, session: &Session, call: ToolCall<'_>) -> Result<Object, ToolError> {
+    async fn send(&self, session: &Session, call: Outgoing<'_>) -> Result<Object, ToolError> {
         if let Some(pins) = &self.pins {
             pins.admit(&self.name).await?;
         }

@@ -29,8 +29,8 @@ impl Drop for CancelOnDrop<'_> {
                 });
             }
             (Link::Sse(sse), Ok(runtime)) => {
-                let sse = sse.clone();
-                runtime.spawn(async move { sse.notify(&message).await });
+                let sender = sse.sender.clone();
+                runtime.spawn(async move { sender.notify(&message).await });
             }
             _ => {}
         }

@@ -10,8 +10,8 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use super::{Core, Outgoing};
-use crate::mcp::client::changes::{Changes, Subscription};
-use crate::mcp::client::{ClientError, READ_DEADLINE, ServerInfo};
+use crate::mcp::client::changes::Subscription;
+use crate::mcp::client::{ClientError, ServerInfo};
 use crate::mcp::interaction::Interaction;
 use crate::mcp::message::Request;
 use crate::mcp::protocol::{LISTEN, SUBSCRIBE, UNSUBSCRIBE};
@@ -88,8 +88,10 @@ impl Core {
                         () = other_resources => failures = 0,
                         is_again = self.listen(notifications, &mut failures) => {
                             if !is_again {
-                                let reason = "it refuses subscriptions";
-                                refuse(changes, &wanted, reason);
+                                for uri in &wanted {
+                                    let reason = "it refuses subscriptions".to_owned();
+                                    changes.set_state(uri, Subscription::Refused(reason));
+                                }
                                 return;
                             }
                         }
@@ -108,10 +110,7 @@ impl Core {
     async fn subscribe(&self, known: &[String], wanted: &[String]) {
         let changes = &self.inbox.changes;
         let send = async |method: &str, uri: &str| {
-            let params = object! {"uri": uri};
-            let interaction = Interaction::default();
-            let deadline = READ_DEADLINE;
-            self.request(Outgoing { method, params, deadline, interaction, parameters: &[] }).await
+            self.request(Outgoing::reading(method, object! {"uri": uri})).await
         };
         for uri in known.iter().filter(|uri| !wanted.contains(uri)) {
             let _ = send(UNSUBSCRIBE, uri).await;
@@ -133,10 +132,4 @@ fn lists(info: &ServerInfo) -> impl Iterator<Item = &'static str> + '_ {
         ("resources", "resourcesListChanged"),
     ];
     lists.into_iter().filter(|(own, _)| info.announces_changes(own)).map(|(_, wanted)| wanted)
-}
-
-fn refuse(changes: &Changes, uris: &[String], reason: &str) {
-    for uri in uris {
-        changes.set_state(uri, Subscription::Refused(reason.to_owned()));
-    }
 }

@@ -8,6 +8,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use super::super::secrets::SentSecrets;
 use super::super::sse::Sse;
 use super::*;
+use crate::mcp::protocol::CALL_TOOL;
 
 /// A server that sends many requests on each stream, and does not reply to the answers. Each answer is reported.
 async fn flooding() -> (ServerUrl, Receiver<()>) {
