@@ -1,7 +1,7 @@
 //! Signatures of links and tokens: HMAC-SHA256 with a key in a file of the data folder.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -18,29 +18,8 @@ pub struct SigningKey(hmac::Key);
 
 /// The key file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct SigningKeyError {
-    path: PathBuf,
-    message: String,
-}
-
-impl SigningKeyError {
-    /// Returns the path of the key file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl From<KeyFileError> for SigningKeyError {
-    fn from(error: KeyFileError) -> SigningKeyError {
-        let message = error.to_string();
-        match error {
-            KeyFileError::Unavailable { path, .. } | KeyFileError::Invalid { path, .. } => {
-                SigningKeyError { path, message }
-            }
-        }
-    }
-}
+#[error(transparent)]
+pub struct SigningKeyError(#[from] KeyFileError);
 
 impl SigningKey {
     /// Opens the key of a data folder. Creates the file with mode 0600 if it does not exist.
