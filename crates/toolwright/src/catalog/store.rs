@@ -75,12 +75,6 @@ struct Cache {
     versions: HashMap<(String, String), Arc<PrefabVersion>>,
 }
 
-/// A change of a version.
-enum Mark {
-    Deprecated,
-    Yanked,
-}
-
 impl Catalog {
     /// Opens the catalog of a data folder, or creates one with the built-in functions. What a killed
     /// publication has left is removed.
@@ -297,53 +291,45 @@ impl Catalog {
         version: &str,
         message: Option<&str>,
     ) -> Result<(), LookupError> {
-        self.mark(id, version, &Mark::Deprecated, message)
+        self.change_version(id, version, |change| {
+            rows::mark(change, "deprecated", id, version, message)
+        })
     }
 
     /// Withdraws a version: it is found by its exact version only, and the latest version is another
     /// one. No reason undoes this.
     pub fn yank(&self, id: &str, version: &str, reason: Option<&str>) -> Result<(), LookupError> {
-        self.mark(id, version, &Mark::Yanked, reason)
-    }
-
-    fn mark(
-        &self,
-        id: &str,
-        version: &str,
-        mark: &Mark,
-        text: Option<&str>,
-    ) -> Result<(), LookupError> {
-        let is_found = self.change(|change, revision| {
-            if rows::version(change, id, version)?.is_none() {
-                return Ok(false);
+        self.change_version(id, version, |change| {
+            rows::mark(change, "yanked", id, version, reason)?;
+            let latest = rows::latest(change, id)?;
+            if reason.is_some() && latest.as_deref() == Some(version)
+                || reason.is_none() && latest.is_none()
+            {
+                point_to_newest(change, id)?;
             }
-            match mark {
-                Mark::Deprecated => rows::deprecate(change, id, version, text)?,
-                Mark::Yanked => {
-                    rows::yank(change, id, version, text)?;
-                    let latest = rows::latest(change, id)?;
-                    if text.is_some() && latest.as_deref() == Some(version)
-                        || text.is_none() && latest.is_none()
-                    {
-                        point_to_newest(change, id)?;
-                    }
-                }
-            }
-            rows::touch(change, id, revision)?;
-            Ok(true)
-        })?;
-        self.found_or(is_found, id, version)
+            Ok(())
+        })
     }
 
     /// Makes a version the latest one, whatever it is.
     pub fn set_latest(&self, id: &str, version: &str) -> Result<(), LookupError> {
+        self.change_version(id, version, |change| rows::set_latest(change, id, Some(version)))
+    }
+
+    /// Changes a version, if there is one.
+    fn change_version(
+        &self,
+        id: &str,
+        version: &str,
+        apply: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), LookupError> {
         let is_found = self.change(|change, revision| {
-            if rows::version(change, id, version)?.is_none() {
-                return Ok(false);
+            let is_found = rows::version(change, id, version)?.is_some();
+            if is_found {
+                apply(change)?;
+                rows::touch(change, id, revision)?;
             }
-            rows::set_latest(change, id, Some(version))?;
-            rows::touch(change, id, revision)?;
-            Ok(true)
+            Ok(is_found)
         })?;
         self.found_or(is_found, id, version)
     }

@@ -73,9 +73,12 @@ pub(super) fn suggest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) 
 }
 
 /// Why a transaction ends without a commit.
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Abort {
-    Sqlite(rusqlite::Error),
-    Catalog(CatalogError),
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
 }
 
 impl Abort {
@@ -84,17 +87,5 @@ impl Abort {
             Abort::Sqlite(error) => StoreError::of(path, &error).into(),
             Abort::Catalog(error) => error,
         }
-    }
-}
-
-impl From<rusqlite::Error> for Abort {
-    fn from(error: rusqlite::Error) -> Abort {
-        Abort::Sqlite(error)
-    }
-}
-
-impl From<CatalogError> for Abort {
-    fn from(error: CatalogError) -> Abort {
-        Abort::Catalog(error)
     }
 }

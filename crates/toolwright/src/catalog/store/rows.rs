@@ -267,24 +267,16 @@ pub(super) fn set_visibility(
     change.prepare_cached(sql)?.execute((visibility.map(Visibility::name), id)).map(drop)
 }
 
-pub(super) fn deprecate(
+/// Sets a column of a version, `deprecated` or `yanked`.
+pub(super) fn mark(
     change: &Transaction<'_>,
+    column: &'static str,
     id: &str,
     version: &str,
-    message: Option<&str>,
+    text: Option<&str>,
 ) -> rusqlite::Result<()> {
-    let sql = "UPDATE version SET deprecated = ? WHERE prefab = ? AND version = ?";
-    change.execute(sql, (message, id, version)).map(drop)
-}
-
-pub(super) fn yank(
-    change: &Transaction<'_>,
-    id: &str,
-    version: &str,
-    reason: Option<&str>,
-) -> rusqlite::Result<()> {
-    let sql = "UPDATE version SET yanked = ? WHERE prefab = ? AND version = ?";
-    change.execute(sql, (reason, id, version)).map(drop)
+    let sql = format!("UPDATE version SET {column} = ? WHERE prefab = ? AND version = ?");
+    change.execute(&sql, (text, id, version)).map(drop)
 }
 
 /// Removes a version, or all. Returns the removed versions. The row of the prefab stays, so that other
