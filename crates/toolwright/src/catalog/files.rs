@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rusqlite::Transaction;
 use toolwright_core::date;
 
 use self::upload::Incoming;
@@ -224,7 +225,7 @@ impl Files {
         let (row, content_type) = (url.clone(), content_type.map(str::to_owned));
         let (now, limit) = (seconds(now), self.0.limits.tenant_files);
         let expires = now + RESERVED.as_secs();
-        let used = self.0.writer.sender()?.ask(move |change| {
+        let used = self.ask(move |change| {
             let (used, _) = table::usage(change, row.tenant(), now)?;
             if used < limit {
                 table::insert(change, &row, content_type.as_deref(), now, expires)?;
@@ -276,7 +277,7 @@ impl Files {
     /// client may have it.
     pub async fn find_any(&self, url: &FileUrl, now: SystemTime) -> Result<StoredFile, FileError> {
         let (row, now) = (url.clone(), seconds(now));
-        let found = self.0.writer.sender()?.ask(move |change| table::find(change, &row, now));
+        let found = self.ask(move |change| table::find(change, &row, now));
         let mut found = found.await?.ok_or(FileError::NotFound)?;
         found.path = self.path(url);
         Ok(found)
@@ -293,11 +294,7 @@ impl Files {
     ) -> Result<FilePage, FileError> {
         let (tenant, limit, now) = (url::tenant_folder(tenant), limit.min(MAX_PAGE), seconds(now));
         let after = after.unwrap_or(0);
-        let page = self
-            .0
-            .writer
-            .sender()?
-            .ask(move |change| table::list(change, &tenant, &filter, limit, after, now));
+        let page = self.ask(move |change| table::list(change, &tenant, &filter, limit, after, now));
         let mut page = page.await?;
         for file in &mut page.files {
             file.path = self.path(&file.url);
@@ -313,11 +310,7 @@ impl Files {
         now: SystemTime,
     ) -> Result<u64, FileError> {
         let (tenant, session, now) = (url::tenant_folder(tenant), session.to_owned(), seconds(now));
-        let found = self
-            .0
-            .writer
-            .sender()?
-            .ask(move |change| table::of_session(change, &tenant, &session, now));
+        let found = self.ask(move |change| table::of_session(change, &tenant, &session, now));
         self.remove(found.await?).await
     }
 
@@ -327,7 +320,7 @@ impl Files {
         let incoming = self.0.folder.join(INCOMING);
         blocking(incoming.clone(), move || remove_interrupted(&incoming, now)).await?;
         let now = seconds(now);
-        let found = self.0.writer.sender()?.ask(move |change| table::expired(change, now));
+        let found = self.ask(move |change| table::expired(change, now));
         self.remove(found.await?).await
     }
 
@@ -348,11 +341,18 @@ impl Files {
             Ok(())
         };
         blocking(self.0.folder.clone(), unlink).await?;
-        let removed = self.0.writer.sender()?.ask(move |change| table::remove(change, &files));
-        Ok(removed.await?)
+        self.ask(move |change| table::remove(change, &files)).await
     }
 
     /// Where the bytes of a file are.
+    /// Reads or changes the table.
+    async fn ask<T: Send + 'static>(
+        &self,
+        apply: impl FnMut(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, FileError> {
+        Ok(self.0.writer.sender()?.ask(apply).await?)
+    }
+
     fn path(&self, url: &FileUrl) -> PathBuf {
         self.0.folder.join(url.tenant()).join(url.id())
     }

@@ -1,7 +1,6 @@
 //! Uploads: bytes that are written as they arrive.
 
 use std::collections::HashMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -105,13 +104,6 @@ impl Incoming {
     }
 }
 
-/// How the commit of an upload ended.
-enum Commit {
-    Done(Option<StoredFile>),
-    OverQuota { used: u64 },
-    NotMoved(io::Error),
-}
-
 /// The bytes of an incomplete upload. Dropping it removes them.
 #[derive(Debug)]
 struct PartFile(PathBuf);
@@ -132,7 +124,7 @@ impl Upload {
         let (row, now) = (url.clone(), seconds(now));
         // Before the table is read: what finishes in between counts twice rather than not at all.
         let reserved = ReservedBytes::new(files.clone(), url.tenant());
-        let used = files.0.writer.sender()?.ask(move |change| {
+        let used = files.ask(move |change| {
             let exists = table::exists(change, &row, now)?;
             exists.then(|| table::others(change, &row, now)).transpose()
         });
@@ -195,32 +187,26 @@ impl Upload {
         blocking(folder.clone(), move || private_file::create_folder(&folder)).await?;
         let (row, size, limit) = (self.url.clone(), self.size, self.files.0.limits.tenant_bytes);
         let (now, target, mut is_moved) = (seconds(now), path.clone(), false);
-        let committed = self.files.0.writer.sender()?.ask(move |change| {
+        let committed = self.files.ask(move |change| {
             if !table::exists(change, &row, now)? {
-                return Ok(Commit::Done(None));
+                return Ok(Err(FileError::NotFound));
             }
             // Another process may have stored files since this upload began.
             let used = table::others(change, &row, now)?;
             if used.saturating_add(size) > limit {
-                return Ok(Commit::OverQuota { used });
+                return Ok(Err(FileError::Quota { unit: "bytes", limit, used }));
             }
             // Within the transaction, so that a refused upload replaces nothing.
             if !is_moved && let Err(error) = std::fs::rename(&part, &target) {
-                return Ok(Commit::NotMoved(error));
+                return Ok(Err(failed(&target, error)));
             }
             is_moved = true;
             table::complete(change, &row, size, &lifetime, now)?;
-            Ok(Commit::Done(table::find(change, &row, now)?))
+            Ok(table::find(change, &row, now)?.ok_or(FileError::NotFound))
         });
-        match committed.await? {
-            Commit::Done(Some(file)) => {
-                self.reserved.is_finished = true;
-                Ok(StoredFile { path, ..file })
-            }
-            Commit::Done(None) => Err(FileError::NotFound),
-            Commit::OverQuota { used } => Err(FileError::Quota { unit: "bytes", limit, used }),
-            Commit::NotMoved(error) => Err(failed(&path, error)),
-        }
+        let file = committed.await??;
+        self.reserved.is_finished = true;
+        Ok(StoredFile { path, ..file })
     }
 
     /// Shortens a lifetime to the limit.
