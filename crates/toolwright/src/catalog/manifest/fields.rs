@@ -11,18 +11,14 @@ use super::ManifestFault;
 /// The faults found so far.
 pub(super) struct Problems {
     faults: RefCell<Vec<ManifestFault>>,
-    checks_schemas: bool,
+    /// Whether schemas are compiled, and requests are compared with the files: not for a manifest that was
+    /// published, perhaps before such a check existed
+    pub(super) checks_schemas: bool,
 }
 
 impl Problems {
     pub(super) fn new(checks_schemas: bool) -> Problems {
         Problems { faults: RefCell::default(), checks_schemas }
-    }
-
-    /// Whether schemas are compiled, and requests are compared with the files: not for a manifest that was
-    /// published, perhaps before such a check existed.
-    pub(super) fn checks_schemas(&self) -> bool {
-        self.checks_schemas
     }
 
     /// Adds a fault.
@@ -125,17 +121,17 @@ impl<'j> Node<'j> {
         value
     }
 
-    fn expected(&self, what: &str) {
-        self.fault(format!("this must be {what}, not {}", self.value.kind()));
+    /// Adds a fault if the value has another type.
+    fn expect<T>(&self, value: Option<T>, what: &str) -> Option<T> {
+        if value.is_none() {
+            self.fault(format!("this must be {what}, not {}", self.value.kind()));
+        }
+        value
     }
 
     /// Reads a string.
     pub(super) fn text(&self) -> Option<&'j str> {
-        let text = self.value.as_str();
-        if text.is_none() {
-            self.expected("a string");
-        }
-        text
+        self.expect(self.value.as_str(), "a string")
     }
 
     /// Reads a string with a number of characters within bounds, of which one is not white space.
@@ -151,11 +147,7 @@ impl<'j> Node<'j> {
 
     /// Reads a boolean.
     pub(super) fn flag(&self) -> Option<bool> {
-        let flag = self.value.as_bool();
-        if flag.is_none() {
-            self.expected("true or false");
-        }
-        flag
+        self.expect(self.value.as_bool(), "true or false")
     }
 
     /// Reads one of several words.
@@ -175,10 +167,7 @@ impl<'j> Node<'j> {
 
     /// Reads the items of an array.
     pub(super) fn items(&self) -> Option<Vec<Node<'j>>> {
-        let Some(items) = self.value.as_array() else {
-            self.expected("an array");
-            return None;
-        };
+        let items = self.expect(self.value.as_array(), "an array")?;
         let item = |(index, value): (usize, &'j Json)| self.below(&index.to_string(), value);
         Some(items.iter().enumerate().map(item).collect())
     }
@@ -199,11 +188,7 @@ impl<'j> Node<'j> {
 
     /// Reads an object.
     pub(super) fn object(&self) -> Option<&'j Object> {
-        let object = self.value.as_object();
-        if object.is_none() {
-            self.expected("an object");
-        }
-        object
+        self.expect(self.value.as_object(), "an object")
     }
 }
 
@@ -215,7 +200,8 @@ fn did_you_mean(name: &str, known: &[&str]) -> String {
 
 /// An object whose members are taken one by one; members that were not taken are faults.
 pub(super) struct Fields<'j> {
-    node: Node<'j>,
+    /// The object itself
+    pub(super) node: Node<'j>,
     object: &'j Object,
     known: Vec<&'static str>,
 }
@@ -242,11 +228,6 @@ impl<'j> Fields<'j> {
                 .add(format!("{}/{key}", self.node.pointer), "this member is required");
         }
         found
-    }
-
-    /// The object itself.
-    pub(super) fn node(&self) -> &Node<'j> {
-        &self.node
     }
 
     /// Reports the members that were not taken.

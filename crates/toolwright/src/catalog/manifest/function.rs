@@ -234,7 +234,7 @@ pub(super) fn read(
         }
     }
     if let Some(Runtime::Http { .. }) = runtime
-        && problems.checks_schemas()
+        && problems.checks_schemas
     {
         for file in unsent_files(&files, http.as_ref()) {
             let problem =
@@ -244,7 +244,7 @@ pub(super) fn read(
     }
     vocabulary::add_files(&mut arguments, &files);
     let input_schema = Json::Object(arguments);
-    if problems.checks_schemas() {
+    if problems.checks_schemas {
         vocabulary::compile(&input_schema, problems, |path| match path {
             ["properties", FILES, "properties", rest @ ..] if takes_files => {
                 join(&at, &[&["files"], rest])
@@ -304,14 +304,7 @@ fn read_plan(fields: &mut Fields<'_>, runtime: Option<&Runtime>) -> Option<Arc<P
 /// Returns the schema of a plan's inputs, and their names.
 fn plan_inputs(plan: &Plan) -> (Object, Vec<String>) {
     let schema = plan.inputs.as_ref().and_then(Json::as_object).cloned();
-    let mut schema =
-        schema.unwrap_or_else(|| object! {"type": "object", "additionalProperties": false});
-    if !schema.contains_key("type") {
-        schema.insert("type", "object");
-    }
-    let properties = schema.get("properties").and_then(Json::as_object);
-    let names = properties.into_iter().flat_map(Object::keys).map(str::to_owned).collect();
-    (schema, names)
+    with_names(schema.unwrap_or_else(|| object! {"type": "object", "additionalProperties": false}))
 }
 
 /// Returns the schema of a plan's outputs, of which only the names are known.
@@ -338,7 +331,7 @@ fn read_examples(node: &Node<'_>, function: &Function) -> Option<Vec<Example>> {
     let items = node.items()?;
     // A schema that does not compile is reported at its place.
     let compile = |schema: &Json| Check::compile(schema).ok();
-    let is_checked = node.problems.checks_schemas() && !items.is_empty();
+    let is_checked = node.problems.checks_schemas && !items.is_empty();
     let input = is_checked.then(|| compile(&function.visible_schema())).flatten();
     let output = function.output_schema.as_ref().filter(|_| is_checked).and_then(compile);
     let mut examples = Vec::with_capacity(items.len());
@@ -380,13 +373,17 @@ fn read_schema(node: &Node<'_>) -> Option<(Object, Vec<String>)> {
     if schema.get("type").is_some_and(|kind| kind.as_str() != Some("object")) {
         node.fault("arguments are an object: the type of this schema must be \"object\"");
     }
-    let properties = schema.get("properties").and_then(Json::as_object);
-    let names = properties.into_iter().flat_map(Object::keys).map(str::to_owned).collect();
-    let mut schema = schema.clone();
+    Some(with_names(schema.clone()))
+}
+
+/// Adds the type of arguments to their schema, and the names of its properties.
+fn with_names(mut schema: Object) -> (Object, Vec<String>) {
     if !schema.contains_key("type") {
         schema.insert("type", "object");
     }
-    Some((schema, names))
+    let properties = schema.get("properties").and_then(Json::as_object);
+    let names = properties.into_iter().flat_map(Object::keys).map(str::to_owned).collect();
+    (schema, names)
 }
 
 /// Reads a duration of more than zero.

@@ -50,7 +50,7 @@ pub(super) fn read(node: &Node<'_>) -> Option<Runtime> {
     if found != 1 {
         let problem =
             format!("a runtime is exactly one of {}, and this has {found}", KINDS.join(", "));
-        fields.node().fault(problem);
+        fields.node.fault(problem);
     }
     fields.finish();
     let without_members = |node: Option<Node<'_>>, runtime| {
@@ -97,7 +97,7 @@ fn read_mcp(node: Node<'_>) -> Option<Runtime> {
     let (program, address) = (fields.take("command"), fields.take("url"));
     let server = fields.take("server");
     if [&program, &address, &server].into_iter().flatten().count() != 1 {
-        fields.node().fault("an MCP server is either a command, a url or a configured server");
+        fields.node.fault("an MCP server is either a command, a url or a configured server");
     }
     fields.finish();
     let server = server.and_then(|node| node.text_of(1, 128));
