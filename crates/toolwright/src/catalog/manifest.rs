@@ -21,6 +21,7 @@ use semver::Version;
 use toolwright_core::Json;
 
 pub use function::{Example, FILES, FileDirection, FileParameter, Function};
+pub(super) use runtime::is_web_url;
 pub use runtime::{McpServer, Runtime};
 
 use fields::{Fields, Node, Problems};

@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path};
 
+use fluent_uri::Uri;
+
 use super::fields::{Fields, Node};
 
 /// How the functions of a prefab run.
@@ -107,16 +109,16 @@ fn read_mcp(node: Node<'_>) -> Option<Runtime> {
     program.or(address).or(server).map(Runtime::Mcp)
 }
 
+/// Whether a URL is an http or https URL without a user name and without a fragment.
+pub(in crate::catalog) fn is_web_url(uri: &Uri<&str>) -> bool {
+    ["http", "https"].iter().any(|own| uri.scheme().as_str().eq_ignore_ascii_case(own))
+        && uri.authority().is_some_and(|own| !own.host().is_empty() && own.userinfo().is_none())
+        && uri.fragment().is_none()
+}
+
 fn url(node: &Node<'_>) -> Option<String> {
     let text = node.text()?;
-    let uri = fluent_uri::Uri::parse(text).ok();
-    let is_web = uri.is_some_and(|uri| {
-        let scheme = uri.scheme().as_str();
-        let authority = uri.authority();
-        (scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http"))
-            && authority.is_some_and(|own| !own.host().is_empty() && own.userinfo().is_none())
-            && uri.fragment().is_none()
-    });
+    let is_web = Uri::parse(text).is_ok_and(|uri| is_web_url(&uri));
     let problem = "this must be an http or https URL without a user name and without a fragment";
     node.some_or(is_web.then(|| text.to_owned()), problem)
 }

@@ -5,9 +5,9 @@ use toolwright_core::{Json, object};
 
 use super::Refusal;
 use super::document::{Document, Format, Node, Operation};
-use super::name::{self, shorten};
+use super::name;
 use super::parameter::{Arguments, collection, style};
-use super::schema::Converter;
+use super::schema::{Converter, add_description};
 use crate::catalog::runtime::http::{
     Body, Location, Parameter, is_form, is_json, is_multipart, is_text,
 };
@@ -244,13 +244,7 @@ pub(super) fn read<'d>(
             _ if is_json(&source.content_type) => Json::Object(Object::new()),
             _ => object! {"type": "string", "description": format!("The content, as {}", source.content_type)}.into(),
         };
-        if let Json::Object(schema) = &mut schema
-            && !schema.contains_key("description")
-            && let Some(description) =
-                source.node.text("description").filter(|own| !own.trim().is_empty())
-        {
-            schema.insert("description", shorten(description, 400));
-        }
+        add_description(&mut schema, &source.node);
         body.argument = Some(arguments.add(BODY, "content", schema, source.is_required));
         return Ok(Some(body));
     };

@@ -7,8 +7,9 @@ use toolwright_core::json::{Object, pointer};
 use toolwright_core::{Json, percent};
 
 use super::name::shorten;
-use super::schema::Direction;
+use super::schema::{Direction, MAX_DESCRIPTION};
 use super::{ImportError, Refusal};
+use crate::catalog::manifest::is_web_url;
 use crate::catalog::runtime::http::{Method, placeholders};
 
 /// Maximum number of references from one to the next.
@@ -57,6 +58,8 @@ pub(super) struct Node<'d> {
 /// An operation, before it is read.
 pub(super) struct Operation<'d> {
     pub(super) method: Method,
+    /// The method as it is written
+    pub(super) word: &'d str,
     pub(super) path: &'d str,
     pub(super) item: Node<'d>,
     pub(super) node: Node<'d>,
@@ -79,6 +82,12 @@ impl<'d> Node<'d> {
 
     pub(super) fn text(&self, key: &str) -> Option<&'d str> {
         self.value.get(key).and_then(Json::as_str)
+    }
+
+    /// The description, shortened, unless it is empty.
+    pub(super) fn description(&self) -> Option<String> {
+        let text = self.text("description").filter(|own| !own.trim().is_empty());
+        text.map(|text| shorten(text, MAX_DESCRIPTION))
     }
 
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
@@ -181,9 +190,13 @@ impl<'d> Document<'d> {
             let operations = operations.filter_map(|(word, node)| {
                 let method = METHODS.iter().find(|(own, _)| *own == word);
                 match method {
-                    Some((_, method)) => {
-                        Some(Ok(Operation { method: *method, path, item: item.clone(), node }))
-                    }
+                    Some((_, method)) => Some(Ok(Operation {
+                        method: *method,
+                        word,
+                        path,
+                        item: item.clone(),
+                        node,
+                    })),
                     None if ["options", "trace"].contains(&word) => Some(Err(
                         node.refuse(format!("{word} describes a server and is not called"))
                     )),
@@ -251,12 +264,7 @@ fn absolute(url: &str) -> Result<String, String> {
     let shown = shorten(url, 200);
     let uri = fluent_uri::Uri::parse(url)
         .map_err(|_| format!("the server '{shown}' is a relative URL or none"))?;
-    let is_web = ["http", "https"].contains(&uri.scheme().as_str().to_ascii_lowercase().as_str());
-    let authority = uri.authority();
-    let is_plain = uri.query().is_none()
-        && uri.fragment().is_none()
-        && authority.is_some_and(|own| own.userinfo().is_none() && !own.host().is_empty());
-    if is_web && is_plain {
+    if is_web_url(&uri) && uri.query().is_none() {
         Ok(url.trim_end_matches('/').to_owned())
     } else {
         Err(format!("the server '{shown}' is not an http or https URL without user name and query"))

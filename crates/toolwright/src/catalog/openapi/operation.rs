@@ -60,7 +60,7 @@ pub(super) fn import<'d>(
 
     let name = match node.text("operationId").filter(|id| !id.trim().is_empty()) {
         Some(id) => identifier(id),
-        None => identifier(&format!("{}_{}", binding_word(operation.method), operation.path)),
+        None => identifier(&format!("{}_{}", operation.word, operation.path)),
     };
     let effect = match operation.method {
         Method::Get | Method::Head => "read-only",
@@ -72,17 +72,11 @@ pub(super) fn import<'d>(
     if !input.files.is_empty() {
         definition.insert("files", input.files);
     }
-    if let Some(schema) = read_output(document, node)? {
-        definition.insert("output_schema", schema);
-    }
+    definition.insert_some("output_schema", read_output(document, node));
     definition.insert("effect", effect);
     definition.insert("secrets", secrets);
     definition.insert("http", binding);
     Ok(ImportedFunction { name, definition, is_shortened: input.is_shortened })
-}
-
-fn binding_word(method: Method) -> String {
-    http::Method::from(method).as_str().to_ascii_lowercase()
 }
 
 fn describe(operation: &Operation<'_>) -> String {
@@ -95,7 +89,7 @@ fn describe(operation: &Operation<'_>) -> String {
         (Some(summary), Some(description)) => format!("{summary}\n\n{description}"),
         (Some(only), None) | (None, Some(only)) => only.to_owned(),
         (None, None) => {
-            format!("{} {}", binding_word(operation.method).to_uppercase(), operation.path)
+            format!("{} {}", operation.word.to_uppercase(), operation.path)
         }
     };
     if node.flag("deprecated") == Some(true) {
@@ -210,12 +204,9 @@ fn try_input<'d>(
         bound.extend(parameter::read(document, node, &mut converter, &mut arguments)?);
     }
     bound.extend(parameter::undeclared(operation.path, &bound, &mut arguments));
-    let body = match source {
-        Some(source) => Some(body::read(document, source, &mut converter, &mut arguments)?),
-        None => None,
-    };
+    let body = source.map(|own| body::read(document, own, &mut converter, &mut arguments));
     let mut binding = Binding::new(operation.method, operation.path);
-    (binding.parameters, binding.body) = (bound, body.flatten());
+    (binding.parameters, binding.body) = (bound, body.transpose()?.flatten());
     let Arguments { properties, required, files, .. } = arguments;
     let mut schema = object! {"type": "object", "properties": properties};
     if !required.is_empty() {
@@ -227,33 +218,31 @@ fn try_input<'d>(
 }
 
 /// The schema of the first successful response, if it is JSON.
-fn read_output<'d>(document: &'d Document<'d>, node: &Node<'d>) -> Result<Option<Json>, Refusal> {
-    let Some(responses) = node.get("responses") else { return Ok(None) };
-    let mut successes: Vec<_> =
-        responses.members().filter(|(status, _)| status.starts_with('2')).collect();
-    successes.sort_by_key(|(status, _)| *status);
-    let Some((_, response)) = successes.into_iter().next() else { return Ok(None) };
+fn read_output<'d>(document: &'d Document<'d>, node: &Node<'d>) -> Option<Json> {
+    let responses = node.get("responses")?;
+    let successes = responses.members().filter(|(status, _)| status.starts_with('2'));
+    let (_, response) = successes.min_by_key(|(status, _)| *status)?;
     // What only describes the result is no reason to refuse a function.
-    let Ok(response) = document.resolve(response) else { return Ok(None) };
+    let response = document.resolve(response).ok()?;
     let schema = if document.version == Format::Swagger {
         response.get("schema")
     } else {
         let mut types = response.members_of("content").into_iter();
         types.find(|(name, _)| is_json(name)).and_then(|(_, media)| media.get("schema"))
     };
-    let Some(Ok(schema)) = schema.map(|schema| document.resolve(schema)) else { return Ok(None) };
+    let schema = document.resolve(schema?).ok()?;
     let mut limits = Limits { patterns: false, ..Limits::new(OUTPUT_BYTES) };
     loop {
         let mut converter = Converter::new(document, Direction::Response, limits);
-        let Ok(Json::Object(root)) = converter.convert(&schema) else { return Ok(None) };
+        let Ok(Json::Object(root)) = converter.convert(&schema) else { return None };
         let is_open = match converter.finish(root) {
-            Ok(Some((schema, _))) if Check::compile(&schema).is_ok() => return Ok(Some(schema)),
+            Ok(Some((schema, _))) if Check::compile(&schema).is_ok() => return Some(schema),
             Ok(Some(_)) => limits.reduce_definitions(),
             Ok(None) => limits.reduce_depth(),
             Err(_) => false,
         };
         if !is_open {
-            return Ok(None);
+            return None;
         }
     }
 }

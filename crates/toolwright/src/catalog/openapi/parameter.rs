@@ -6,7 +6,7 @@ use toolwright_core::{Json, object};
 use super::Refusal;
 use super::document::{Document, Format, Node, Operation};
 use super::name::{self, Names, shorten};
-use super::schema::{Converter, without_example};
+use super::schema::{Converter, add_description, without_example};
 use crate::catalog::runtime::http::{
     Location, Parameter, Style, check_header, is_json, placeholders,
 };
@@ -76,9 +76,7 @@ impl Arguments {
             file.insert("minItems", 1_u32);
             file.insert("required", true);
         }
-        if let Some(description) = node.text("description").filter(|own| !own.trim().is_empty()) {
-            file.insert("description", shorten(description, 400));
-        }
+        file.insert_some("description", node.description());
         self.files.insert(key.clone(), file);
         key
     }
@@ -157,12 +155,7 @@ pub(super) fn read<'d>(
         Some(schema) => converter.convert(schema)?,
         None => object! {"type": "string"}.into(),
     };
-    if let Json::Object(schema) = &mut schema
-        && !schema.contains_key("description")
-        && let Some(description) = node.text("description").filter(|own| !own.trim().is_empty())
-    {
-        schema.insert("description", shorten(description, 400));
-    }
+    add_description(&mut schema, node);
     let is_required = location == Location::Path || node.flag("required") == Some(true);
     let argument = arguments.add(name, node.text("in").unwrap_or_default(), schema, is_required);
     parameter.argument = (argument != name).then_some(argument);

@@ -121,7 +121,7 @@ const KEYWORDS: [(&str, Kind); 36] = [
 ];
 
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
-const MAX_DESCRIPTION: usize = 400;
+pub(super) const MAX_DESCRIPTION: usize = 400;
 const MAX_EXAMPLE_BYTES: usize = 120;
 /// Maximum difference of the sizes of a definition in two functions, which name other definitions differently.
 const REFERENCES: usize = 1 << 10;
@@ -392,6 +392,15 @@ impl<'d> Converter<'d> {
                 Ok((!out.is_empty()).then_some(Json::Object(out)))
             }
         }
+    }
+}
+
+/// Adds the description of a node to a schema without one.
+pub(super) fn add_description(schema: &mut Json, node: &Node<'_>) {
+    if let Json::Object(schema) = schema
+        && !schema.contains_key("description")
+    {
+        schema.insert_some("description", node.description());
     }
 }
 

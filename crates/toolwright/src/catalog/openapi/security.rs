@@ -1,6 +1,5 @@
 //! Security schemes as secrets of the prefab.
 
-use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use super::Refusal;
@@ -147,20 +146,16 @@ impl<'d> Schemes<'d> {
                 vec![(Credential::Basic { username, password }, secrets)]
             }
             ("oauth2", _) => {
-                let mut options: Vec<Way> = token_url(&scheme)
-                    .map(|token_url| {
-                        let [client_id, client_secret] =
-                            ["client_id", "client_secret"].map(|part| format!("{secret}_{part}"));
-                        let secrets = vec![
-                            (client_id.clone(), with("The id of an OAuth client")),
-                            (client_secret.clone(), with("The secret of an OAuth client")),
-                        ];
-                        (Credential::OAuth { token_url, client_id, client_secret, scopes }, secrets)
-                    })
-                    .into_iter()
-                    .collect();
-                options.push(bearer("An OAuth access token"));
-                options
+                let own_token = token_url(&scheme).map(|token_url| {
+                    let [client_id, client_secret] =
+                        ["client_id", "client_secret"].map(|part| format!("{secret}_{part}"));
+                    let secrets = vec![
+                        (client_id.clone(), with("The id of an OAuth client")),
+                        (client_secret.clone(), with("The secret of an OAuth client")),
+                    ];
+                    (Credential::OAuth { token_url, client_id, client_secret, scopes }, secrets)
+                });
+                own_token.into_iter().chain([bearer("An OAuth access token")]).collect()
             }
             ("openIdConnect", _) => vec![bearer("An access token of the OpenID provider")],
             (kind, detail) => {
@@ -176,10 +171,8 @@ impl<'d> Schemes<'d> {
 
     /// The secrets, as the manifest declares them.
     pub(super) fn finish(self) -> Vec<Json> {
-        let secret = |(name, about): (String, String)| -> Object {
-            object! {"name": name, "instructions": about}
-        };
-        self.secrets.into_iter().map(|own| secret(own).into()).collect()
+        let secrets = self.secrets.into_iter();
+        secrets.map(|(name, about)| object! {"name": name, "instructions": about}.into()).collect()
     }
 }
 
