@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use expiring::ExpiringStore;
 pub use file::check_file;
-pub(crate) use file::{FileId, Kind, Safety, open, reopen};
+pub(crate) use file::{FileId, Kind, Safety, check_pages, open, reopen};
 pub(crate) use writer::{JobSender, Urgency, Writer};
 
 /// Why a file could not be opened, read or written.

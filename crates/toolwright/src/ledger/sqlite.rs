@@ -98,7 +98,7 @@ impl SqliteLedger {
     pub fn open(path: impl AsRef<Path>) -> Result<SqliteLedger, StoreError> {
         let path = path.as_ref().to_owned();
         let mut connection = store::open(&path, &rows::LEDGER)?;
-        health::check_pages(&path, &connection)?;
+        store::check_pages(&path, &connection)?;
         let session =
             session::open(&mut connection).map_err(|error| StoreError::of(&path, &error))?;
         let writer = Writer::start(connection, path.clone())?;

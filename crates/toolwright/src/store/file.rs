@@ -86,9 +86,7 @@ pub(crate) fn reopen(path: &Path, kind: &Kind) -> Result<Connection, StoreError>
         }
         _ => StoreError::of(path, &error),
     };
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
-    connection.busy_timeout(PATIENCE).map_err(fail)?;
+    let mut connection = connect(path).map_err(fail)?;
     let version = recognise(&connection, path, kind, fail)?;
     patiently(|| prepare(&connection, kind)).map_err(fail)?;
     if version < kind.migrations.len() {
@@ -99,22 +97,33 @@ pub(crate) fn reopen(path: &Path, kind: &Kind) -> Result<Connection, StoreError>
 
 /// Checks that a file is a SQLite database that is not damaged; of a large one, only that it has a schema.
 pub fn check_file(path: &Path) -> Result<(), StoreError> {
-    let damaged = |why: String| StoreError::Damaged { path: path.to_owned(), why };
     let fail = |error: rusqlite::Error| match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::NotADatabase) => damaged(error.to_string()),
+        Some(rusqlite::ErrorCode::NotADatabase) => {
+            StoreError::Damaged { path: path.to_owned(), why: error.to_string() }
+        }
         _ => StoreError::of(path, &error),
     };
+    let connection = connect(path).map_err(fail)?;
+    let schema = "SELECT count(*) FROM sqlite_schema";
+    connection.query_row(schema, [], |_| Ok(())).map_err(fail)?;
+    check_pages(path, &connection)
+}
+
+/// Checks all pages of a file, unless it is large.
+pub(crate) fn check_pages(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    if std::fs::metadata(path).is_ok_and(|found| found.len() > MAX_CHECKED) {
+        return Ok(());
+    }
+    let found = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+    let why: String = found.map_err(|error| StoreError::of(path, &error))?;
+    if why == "ok" { Ok(()) } else { Err(StoreError::Damaged { path: path.to_owned(), why }) }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(fail)?;
-    connection.busy_timeout(PATIENCE).map_err(fail)?;
-    let is_large = std::fs::metadata(path).is_ok_and(|found| found.len() > MAX_CHECKED);
-    let query = if is_large {
-        "SELECT iif(count(*) >= 0, 'ok', '') FROM sqlite_schema"
-    } else {
-        "PRAGMA quick_check(1)"
-    };
-    let found: String = connection.query_row(query, [], |row| row.get(0)).map_err(fail)?;
-    if found == "ok" { Ok(()) } else { Err(damaged(found)) }
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    Ok(connection)
 }
 
 /// Creates an empty file that only its owner may read; SQLite creates the files beside it with the

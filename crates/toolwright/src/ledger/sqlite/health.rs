@@ -8,10 +8,8 @@ use rusqlite::{Connection, Transaction, ffi};
 
 use super::{LedgerError, rows};
 use crate::ledger::chain::Head;
-use crate::store::{FileId, StoreError};
+use crate::store::{FileId, StoreError, check_pages};
 
-/// Maximum size of a file whose pages are all checked, in bytes.
-const CHECKED_WHOLE: u64 = 64 * 1024 * 1024;
 /// Number of entries at the end of the chain that a quick check verifies.
 const CHECKED_ENTRIES: u64 = 1000;
 
@@ -99,20 +97,6 @@ impl std::fmt::Debug for Health {
 
 pub(super) fn failure(code: i32, why: &str) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(why.to_owned()))
-}
-
-/// Checks the pages of a file, unless it is too large.
-pub(super) fn check_pages(path: &Path, connection: &Connection) -> Result<(), StoreError> {
-    let size = std::fs::metadata(path).map_or(0, |found| found.len());
-    if size <= CHECKED_WHOLE {
-        let check = "PRAGMA quick_check(1)";
-        let found = connection.query_row(check, [], |row| row.get::<_, String>(0));
-        let found = found.map_err(|error| StoreError::of(path, &error))?;
-        if found != "ok" {
-            return Err(StoreError::Damaged { path: path.to_owned(), why: found });
-        }
-    }
-    Ok(())
 }
 
 /// Checks the pages of a file and the end of its chain.
