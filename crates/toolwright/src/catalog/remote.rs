@@ -1,6 +1,5 @@
 //! A catalog on another server, over its HTTP interface.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,27 +36,11 @@ const MAX_ANSWER_BYTES: usize = 64 << 20;
 const MAX_SHOWN: usize = 500;
 
 /// A catalog on another server.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct RemoteCatalog {
     base_url: String,
     token: Option<SecretString>,
     http: HttpClient,
-}
-
-/// An answer of the server.
-struct Answer {
-    incoming: Incoming,
-    /// Whether the request had no effect. A call may have run, whatever happens to its answer
-    is_read: bool,
-}
-
-impl fmt::Debug for RemoteCatalog {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("RemoteCatalog")
-            .field("base_url", &self.base_url)
-            .finish_non_exhaustive()
-    }
 }
 
 impl RemoteCatalog {
@@ -148,11 +131,11 @@ impl RemoteCatalog {
             request.headers_mut().insert("x-internal-token", value);
         }
         let answer = self.send(request).await?;
-        let Incoming { status, headers, .. } = &answer.incoming;
+        let Incoming { status, headers, .. } = &answer;
         if status.is_success() && begins_with(headers, &CONTENT_TYPE, "text/event-stream") {
-            return self.read_stream(answer.incoming).await;
+            return self.read_stream(answer).await;
         }
-        let answer = self.read_json(answer).await?;
+        let answer = self.read_json(answer, false).await?;
         let result = answer.pointer("/results/0");
         let result = result.ok_or_else(|| self.in_doubt("its answer has no result"))?;
         if result.get("status").and_then(Json::as_str) != Some("SUCCESS") {
@@ -213,7 +196,7 @@ impl RemoteCatalog {
         let query = version.map(|version| format!("?version={}", percent::encode(version)));
         let path = format!("{path}{}", query.unwrap_or_default());
         let request = self.request(Method::GET, &path, Bytes::new())?;
-        let answer = async { self.read_json(self.send(request).await?).await };
+        let answer = async { self.read_json(self.send(request).await?, true).await };
         match tokio::time::timeout(READ_DEADLINE, answer).await {
             Ok(answer) => answer,
             Err(_) => Err(self.failed(&format!("no answer within {READ_DEADLINE:?}")).retryable()),
@@ -235,15 +218,14 @@ impl RemoteCatalog {
         Ok(request)
     }
 
-    async fn send(&self, request: Request<Bytes>) -> Result<Answer, ToolError> {
+    async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ToolError> {
         let is_read = request.method() == Method::GET;
         let failed = |fault: Fault| self.cut_off(&fault.message, is_read || is_unsent(&fault));
-        let incoming = self.http.send(request).await.map_err(failed)?;
-        Ok(Answer { incoming, is_read })
+        self.http.send(request).await.map_err(failed)
     }
 
-    async fn read_json(&self, answer: Answer) -> Result<Json, ToolError> {
-        let Answer { incoming, is_read } = answer;
+    /// Reads an answer. A request that only reads has no effect; a call may have run, whatever happens to its answer.
+    async fn read_json(&self, incoming: Incoming, is_read: bool) -> Result<Json, ToolError> {
         let status = incoming.status;
         let body = incoming.body.collect(MAX_ANSWER_BYTES).await;
         let body = body.map_err(|fault| self.cut_off(&fault.message, is_read))?;
