@@ -156,30 +156,6 @@ impl Process {
         Ok(Process { child: command.spawn()?, is_supervised })
     }
 
-    /// Writes the input, and reads the output up to `max_stdout` bytes until the process has ended. A
-    /// process that writes more is killed. When `cancel` is cancelled, the process is killed, and the error of
-    /// [`io::ErrorKind::Interrupted`] is returned when no descendant is left.
-    pub async fn communicate(
-        &mut self,
-        input: &[u8],
-        max_stdout: usize,
-        cancel: &CancellationToken,
-    ) -> io::Result<ProcessOutput> {
-        self.exchange(input, max_stdout, None, cancel).await
-    }
-
-    /// Does what [`communicate`](Process::communicate) does, but sends each line of the output as soon as it
-    /// is complete, without its line feed. The returned output has no stdout.
-    pub async fn communicate_lines(
-        &mut self,
-        input: &[u8],
-        max_stdout: usize,
-        lines: mpsc::Sender<Vec<u8>>,
-        cancel: &CancellationToken,
-    ) -> io::Result<ProcessOutput> {
-        self.exchange(input, max_stdout, Some(lines), cancel).await
-    }
-
     /// Kills the process, and waits until no descendant is left.
     pub async fn kill(&mut self) -> io::Result<()> {
         // At the end of the pipes, a supervisor ends the process.
@@ -205,7 +181,13 @@ impl Process {
         Ok(self.child.wait().await?.code())
     }
 
-    async fn exchange(
+    /// Writes the input, and reads the output up to `max_stdout` bytes until the process has ended. A
+    /// process that writes more is killed. When `cancel` is cancelled, the process is killed, and the error of
+    /// [`io::ErrorKind::Interrupted`] is returned when no descendant is left.
+    ///
+    /// With `lines`, each line of the output is sent as soon as it is complete, without its line feed, and the
+    /// returned output has no stdout.
+    pub async fn communicate(
         &mut self,
         input: &[u8],
         max_stdout: usize,

@@ -187,7 +187,9 @@ impl<'g> Git<'g> {
         most: usize,
     ) -> Result<ProcessOutput, ToolError> {
         let run = async {
-            Process::start(self.command(arguments))?.communicate(input, most, self.cancel).await
+            Process::start(self.command(arguments))?
+                .communicate(input, most, None, self.cancel)
+                .await
         };
         match run.await {
             // The call has ended, and what git had done by then is unknown.

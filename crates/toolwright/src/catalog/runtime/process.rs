@@ -85,7 +85,8 @@ impl ProcessFunction {
         let value = if self.function.streaming {
             self.stream(scope, &mut process, &input).await?
         } else {
-            let output = process.communicate(input.as_bytes(), MAX_STDOUT, &scope.cancel).await;
+            let output =
+                process.communicate(input.as_bytes(), MAX_STDOUT, None, &scope.cancel).await;
             let output = output.map_err(|error| self.cannot_start(&error))?;
             self.check_end(&output)?;
             memory.grow_for_result(output.stdout.len()).await?;
@@ -169,7 +170,7 @@ impl ProcessFunction {
         };
         let communicate = async {
             let (input, cancel) = (input.as_bytes(), &scope.cancel);
-            let output = process.communicate_lines(input, MAX_STDOUT, sender, cancel).await;
+            let output = process.communicate(input, MAX_STDOUT, Some(sender), cancel).await;
             output.map_err(|error| self.cannot_start(&error))
         };
         let ended = tokio::try_join!(communicate, receive);
