@@ -69,6 +69,7 @@ pub mod handler;
 #[cfg(any(feature = "catalog", feature = "oauth", feature = "sqlite"))]
 mod key_file;
 pub mod ledger;
+mod lock;
 #[doc(hidden)]
 pub mod macros;
 #[cfg(feature = "mcp")]

@@ -106,6 +106,7 @@ const CRATES: &[Layers] = &[
         folder: "crates/toolwright/src",
         order: &[
             "bounded",
+            "lock",
             "private_file",
             "process",
             "canonical",

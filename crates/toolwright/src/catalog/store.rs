@@ -13,7 +13,7 @@ mod version;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -25,6 +25,7 @@ use super::compatibility::Compatibility;
 use super::manifest::{Manifest, Visibility};
 use super::search::{ChangedPrefab, SearchIndex};
 use super::seed;
+use crate::lock::lock;
 use crate::private_file;
 use crate::store::{self, StoreError};
 use error::{Abort, MAX_SUGGESTIONS, suggest};
@@ -466,8 +467,4 @@ fn point_to_newest(change: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
     let versions = versions.filter_map(|own| Version::parse(&own.version).ok());
     let newest = versions.filter(|version| version.pre.is_empty()).max();
     rows::set_latest(change, id, newest.map(|version| version.to_string()).as_deref())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

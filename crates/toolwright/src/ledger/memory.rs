@@ -1,12 +1,13 @@
 //! A ledger in memory, for the lifetime of the process.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::admit::Data;
 use super::chain::{Broken, Follower, Head, Verified};
 use super::query::{Order, Query};
 use super::{Entry, Ledger, Recorded};
+use crate::lock::lock;
 
 /// A ledger in memory. Clones share it.
 ///
@@ -54,17 +55,17 @@ impl MemoryLedger {
 
     /// Returns the number of dropped entries.
     pub fn dropped(&self) -> u64 {
-        self.state().start.sequence
+        lock(&self.state).start.sequence
     }
 
     /// Returns the end of the chain.
     pub fn head(&self) -> Head {
-        self.state().head
+        lock(&self.state).head
     }
 
     /// Returns the entries that match a query.
     pub fn entries(&self, query: &Query) -> Vec<Recorded> {
-        let state = self.state();
+        let state = lock(&self.state);
         let wanted = |each: &&Recorded| query.wants(each.sequence, &each.entry);
         let entries = state.entries.iter().filter(wanted);
         match query.order {
@@ -75,16 +76,12 @@ impl MemoryLedger {
 
     /// Verifies the chain over the stored entries.
     pub fn verify(&self) -> Result<Verified, Broken> {
-        let state = self.state();
+        let state = lock(&self.state);
         let mut chain = Follower::new(state.start, None);
         for Recorded { sequence, link, entry, .. } in &state.entries {
             chain.follow(Head { sequence: *sequence, link: *link }, &entry.text())?;
         }
         chain.finish(state.head)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -98,7 +95,7 @@ impl Ledger for MemoryLedger {
     fn record(&self, entry: Entry) {
         let entry = self.data.admit(entry);
         let text = entry.text();
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.head = state.head.next(&text);
         let Head { sequence, link } = state.head;
         state.entries.push_back(Recorded { sequence, link, data_digest: None, entry });

@@ -16,7 +16,7 @@ mod session;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::oneshot;
@@ -25,6 +25,7 @@ use super::admit::Data;
 use super::chain::{Broken, Head, Verified};
 use super::query::Query;
 use super::{Backpressure, Entry, Ledger, Recorded};
+use crate::lock::lock;
 use crate::store::{self, JobSender, StoreError, Urgency, Writer};
 pub use file::LedgerFile;
 use health::Health;
@@ -386,8 +387,4 @@ impl Backlog {
         sender.post(occasion.urgency(), apply, done);
         written
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

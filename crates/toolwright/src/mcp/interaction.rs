@@ -6,7 +6,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -18,6 +18,7 @@ use super::message::{Notification, RpcError};
 use super::protocol::{ELICIT, LIST_ROOTS, LOG, METHOD_NOT_FOUND, PROGRESS, SAMPLE};
 use super::redaction;
 use crate::error::ToolError;
+use crate::lock::lock;
 use crate::redact::known::KnownSecrets;
 use crate::session::{Pauses, Scope, Session};
 
@@ -261,11 +262,7 @@ impl Interaction {
 
     /// Returns a question of this call that was cancelled because the caller cannot be asked.
     pub(super) fn unanswered(&self) -> Option<String> {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<String>> {
-        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.unanswered).clone()
     }
 
     /// Refuses a call that needs a caller who answers requests of a method.
@@ -291,7 +288,7 @@ impl Interaction {
             return match request.method.as_str() {
                 ELICIT => {
                     let message = request.params.get("message").and_then(Json::as_str);
-                    *self.lock() = Some(message.unwrap_or_default().to_owned());
+                    *lock(&self.unanswered) = Some(message.unwrap_or_default().to_owned());
                     Ok(InputAnswer::Cancel.into_result())
                 }
                 method => {

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 
 use super::token::Token;
 use crate::key_file::{self, KEY_BYTES, KeyFileError};
+use crate::lock::lock;
 use crate::private_file;
 use crate::secret::Secret;
 
@@ -87,7 +88,7 @@ impl MemoryTokens {
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<String, Token>) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut lock(&self.0))
     }
 }
 

@@ -4,12 +4,13 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::StoreError;
+use crate::lock::lock;
 
 use crate::private_file;
 
@@ -129,7 +130,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 /// Creates an empty file that only its owner may read; SQLite creates the files beside it with the
 /// same permissions.
 fn create(path: &Path) -> io::Result<()> {
-    let _guard = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _guard = lock(&CREATING);
     match private_file::create(path) {
         Ok(file) => file.sync_all()?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),

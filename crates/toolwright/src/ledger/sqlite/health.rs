@@ -1,13 +1,14 @@
 //! Integrity of a ledger file, checked when it is opened and on each write.
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction, ffi};
 
 use super::{LedgerError, rows};
 use crate::ledger::chain::Head;
+use crate::lock::lock;
 use crate::store::{FileId, StoreError, check_pages};
 
 /// Number of entries at the end of the chain that a quick check verifies.
@@ -38,12 +39,12 @@ impl Health {
     }
 
     pub(super) fn observe(&self, observer: FailureObserver) {
-        *self.observer.lock().unwrap_or_else(PoisonError::into_inner) = Some(observer);
+        *lock(&self.observer) = Some(observer);
     }
 
     /// Returns the error of the last write, if it failed.
     pub(super) fn failure(&self) -> Option<StoreError> {
-        self.state().failure.clone()
+        lock(&self.state).failure.clone()
     }
 
     /// Returns the number of failed writes.
@@ -57,7 +58,7 @@ impl Health {
         if FileId::of(path) != self.file {
             return Err(failure(ffi::SQLITE_CANTOPEN, "it was deleted or replaced while in use"));
         }
-        match self.state().head {
+        match lock(&self.state).head {
             Some(head) if !rows::holds(change, head)? => {
                 Err(failure(ffi::SQLITE_CORRUPT, "an entry that was written is missing"))
             }
@@ -67,7 +68,7 @@ impl Health {
 
     /// Records the result of a write, and the new end of the chain.
     pub(super) fn written(&self, outcome: Result<Head, &StoreError>) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let before = state.failure.is_some();
         match outcome {
             Ok(head) => *state = State { failure: None, head: Some(head) },
@@ -78,14 +79,10 @@ impl Health {
         }
         drop(state);
         if before != outcome.is_err()
-            && let Some(observer) = &*self.observer.lock().unwrap_or_else(PoisonError::into_inner)
+            && let Some(observer) = &*lock(&self.observer)
         {
             observer(outcome.err());
         }
-    }
-
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

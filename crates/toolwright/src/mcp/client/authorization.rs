@@ -13,12 +13,13 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use http::{StatusCode, Uri};
 use tokio::time::Instant;
 
+use crate::lock::lock;
 use crate::oauth::{
     Challenge, ClientAuthentication, MemoryTokens, OAuthClient, OAuthError, PendingLogin,
     ResourceMetadata, ServerMetadata, Token, TokenSource, TokenStore, registration,
@@ -181,7 +182,7 @@ impl Authorization {
 
     /// Returns a token that is valid now, or none if a login is necessary.
     pub async fn token(&self) -> Result<Option<Arc<Token>>, OAuthError> {
-        let known = self.lock().clone();
+        let known = lock(&self.source).clone();
         let source = match known {
             Some(source) => source,
             None => match self.stored_client().await? {
@@ -206,7 +207,7 @@ impl Authorization {
     /// none, and one that does refuses the request.
     pub(super) async fn token_for_request(&self) -> Result<Option<Arc<Token>>, OAuthError> {
         let is_absent = lock(&self.absent_until).is_some_and(|until| Instant::now() < until);
-        if is_absent && self.lock().is_none() {
+        if is_absent && lock(&self.source).is_none() {
             return Ok(None);
         }
         let token = self.token().await?;
@@ -222,7 +223,7 @@ impl Authorization {
 
     /// Removes the tokens.
     pub async fn log_out(&self) -> Result<(), OAuthError> {
-        let known = self.lock().take();
+        let known = lock(&self.source).take();
         match known {
             Some(source) => source.tokens.clear().await,
             None => self.store.remove(&self.name).await.map_err(OAuthError::Store),
@@ -249,7 +250,7 @@ impl Authorization {
         refused: Option<&Token>,
     ) -> Result<bool, OAuthError> {
         if let (StatusCode::UNAUTHORIZED, Some(token), Some(source)) =
-            (status, refused, &*self.lock())
+            (status, refused, &*lock(&self.source))
         {
             source.tokens.reject(token);
         }
@@ -262,7 +263,8 @@ impl Authorization {
         if current.as_deref().is_some_and(is_other) {
             return Ok(true);
         }
-        let is_stored = self.lock().as_ref().is_none_or(|own| own.tokens.store_failure().is_none());
+        let is_stored =
+            lock(&self.source).as_ref().is_none_or(|own| own.tokens.store_failure().is_none());
         // The user may have logged in meanwhile.
         let is_valid = |own: &Token| is_other(own) && own.expires() > SystemTime::now();
         let is_newer =
@@ -282,7 +284,7 @@ impl Authorization {
 
     /// Whether the last login asked for the scopes of a challenge, so that another one would not help.
     fn has_asked_for(&self, challenge: &Challenge) -> bool {
-        let source = self.lock();
+        let source = lock(&self.source);
         let asked = source.as_ref().map(|source| source.client.scopes()).unwrap_or_default();
         challenge.scopes.iter().all(|scope| asked.contains(scope))
     }
@@ -304,7 +306,7 @@ impl Authorization {
 
     /// Makes a client the current one, unless it is that already: concurrent requests share its refreshes.
     fn use_client(&self, client: OAuthClient) -> Source {
-        let mut current = self.lock();
+        let mut current = lock(&self.source);
         match &*current {
             Some(own) if is_same(&own.client, &client) => own.clone(),
             _ => current.insert(self.source(client)).clone(),
@@ -314,7 +316,7 @@ impl Authorization {
     /// Makes a client the current one, with the token that is stored now.
     fn keep(&self, client: OAuthClient) -> Source {
         let source = self.source(client);
-        *self.lock() = Some(source.clone());
+        *lock(&self.source) = Some(source.clone());
         source
     }
 
@@ -334,7 +336,7 @@ impl Authorization {
         registration: &mut Option<Registration>,
     ) -> Result<(), OAuthError> {
         let Discovered { resource, scopes, server } = self.discover(challenge).await?;
-        let known = self.lock().as_ref().map(|source| source.client.clone());
+        let known = lock(&self.source).as_ref().map(|source| source.client.clone());
         let earlier = if known.is_some() { known } else { self.stored_client().await? };
         let earlier = earlier.filter(|client| client.issuer() == server.issuer);
         let earlier = earlier.as_ref().map(OAuthClient::scopes).unwrap_or_default();
@@ -448,14 +450,6 @@ impl Authorization {
         };
         Ok(OAuthClient::new(&self.http, server, &own.id).with_authentication(authentication))
     }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Source>> {
-        lock(&self.source)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether two clients are one, at one authorization server.

@@ -2,9 +2,11 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
+
+use crate::lock::lock;
 
 /// A list of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,14 +85,14 @@ impl Changes {
         for list in [&self.tools, &self.prompts, &self.resources] {
             increment(list);
         }
-        for observed in self.lock().values() {
+        for observed in lock(&self.observed).values() {
             increment(&observed.updates);
         }
     }
 
     /// Reports an update of a resource, or of one below it.
     pub(super) fn updated(&self, uri: &str) {
-        let observed = self.lock();
+        let observed = lock(&self.observed);
         if let Some(observed) = observed.get(uri) {
             return increment(&observed.updates);
         }
@@ -101,7 +103,7 @@ impl Changes {
 
     /// Observes a resource.
     pub(super) fn observe(self: &Arc<Changes>, uri: &str) -> ResourceUpdates {
-        let mut observed = self.lock();
+        let mut observed = lock(&self.observed);
         let entry = observed.entry(uri.to_owned()).or_insert_with(|| Observed {
             updates: watch::Sender::new(0),
             observers: 0,
@@ -117,18 +119,18 @@ impl Changes {
 
     /// The resources that are observed, sorted.
     pub(super) fn observed(&self) -> Vec<String> {
-        let mut uris: Vec<String> = self.lock().keys().cloned().collect();
+        let mut uris: Vec<String> = lock(&self.observed).keys().cloned().collect();
         uris.sort();
         uris
     }
 
     /// Whether the server knows that a resource is observed; `None` if it is not observed.
     pub(super) fn state(&self, uri: &str) -> Option<Subscription> {
-        self.lock().get(uri).map(|observed| observed.state.clone())
+        lock(&self.observed).get(uri).map(|observed| observed.state.clone())
     }
 
     pub(super) fn set_state(&self, uri: &str, state: Subscription) {
-        if let Some(observed) = self.lock().get_mut(uri) {
+        if let Some(observed) = lock(&self.observed).get_mut(uri) {
             observed.state = state;
         }
         increment(&self.observing);
@@ -137,10 +139,6 @@ impl Changes {
     /// Changes with the observed resources and their states.
     pub(super) fn observing(&self) -> watch::Receiver<u64> {
         self.observing.subscribe()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Observed>> {
-        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -157,7 +155,7 @@ struct Observer {
 impl Drop for Observer {
     fn drop(&mut self) {
         let Some(changes) = self.changes.upgrade() else { return };
-        let mut observed = changes.lock();
+        let mut observed = lock(&changes.observed);
         let Some(entry) = observed.get_mut(&self.uri) else { return };
         entry.observers -= 1;
         if entry.observers == 0 {

@@ -1,11 +1,12 @@
 //! Redacts secrets that a server received and sends back.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use http::header::AUTHORIZATION;
 
 use super::Address;
+use crate::lock::lock;
 use crate::mcp::message::Message;
 use crate::mcp::redaction;
 use crate::oauth::Token;
@@ -54,7 +55,7 @@ impl SentSecrets {
 
     /// Adds an access token.
     pub(super) fn add(&self, token: &Arc<Token>) {
-        let mut tokens = self.lock();
+        let mut tokens = lock(&self.tokens);
         if tokens.latest.iter().any(|known| Arc::ptr_eq(known, token)) {
             return;
         }
@@ -74,7 +75,7 @@ impl SentSecrets {
     }
 
     fn known(&self) -> Arc<KnownSecrets> {
-        let mut tokens = self.lock();
+        let mut tokens = lock(&self.tokens);
         let Tokens { latest, known } = &mut *tokens;
         let compute = || {
             let access = latest.iter().map(|token| token.access());
@@ -83,9 +84,5 @@ impl SentSecrets {
             Arc::new(KnownSecrets::new(secrets.filter(|secret| secret.len() >= MIN_SECRET)))
         };
         known.get_or_insert_with(compute).clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Tokens> {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! A server that is a child process: one message on each line of its stdin and stdout.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -12,6 +12,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::MAX_MESSAGE;
 use super::inbox::Inbox;
+use crate::lock::lock;
 use crate::mcp::message::Message;
 use crate::process::{self, INHERITED_ENVIRONMENT, Process};
 use crate::secret::SecretString;
@@ -226,10 +227,6 @@ async fn collect(mut stderr: impl AsyncRead + Unpin, errors: Arc<Mutex<Vec<u8>>>
             kept.drain(..cut);
         }
     }
-}
-
-fn lock(errors: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
-    errors.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -12,6 +12,7 @@ use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
 
 use super::subscription::{MAX_RESOURCES, follow_resource};
+use crate::lock::lock;
 use crate::mcp::client::ResourceUpdates;
 use crate::mcp::interaction::{
     ElicitationModes, InputFuture, InputHandler, InputRequest, capability,
@@ -277,8 +278,4 @@ impl InputHandler for SessionInput {
     fn modes(&self) -> ElicitationModes {
         self.peer.modes()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine;
@@ -22,6 +22,7 @@ use toolwright_core::{Json, object};
 
 use super::peer::SessionInput;
 use super::{Exchange, Outbox, Peer, Server, crashed};
+use crate::lock::lock;
 use crate::mcp::interaction::{
     ElicitationModes, InputFuture, InputHandler, InputRequest, Interaction,
 };
@@ -308,10 +309,6 @@ impl InputHandler for ResultInput {
     fn modes(&self) -> ElicitationModes {
         self.peer.modes()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Entries in memory.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::{Entry, Limits, Scope, millis, within};
 use crate::bounded::BoundedMap;
+use crate::lock::lock;
 
 /// Entries by their scope.
 #[derive(Debug, Default)]
@@ -35,7 +36,7 @@ impl Stored {
 
 impl Memory {
     pub(super) fn put(&self, scope: &Scope, entry: Entry, limits: Limits, now: i64) {
-        Memory::insert(&mut self.scopes(), scope, entry, limits, now);
+        Memory::insert(&mut lock(&self.0), scope, entry, limits, now);
     }
 
     pub(super) fn replace(
@@ -46,7 +47,7 @@ impl Memory {
         limits: Limits,
         now: i64,
     ) -> bool {
-        let mut scopes = self.scopes();
+        let mut scopes = lock(&self.0);
         let current = scopes.get(scope).and_then(|owned| owned.entries.get(&entry.name));
         let current = current.filter(|stored| !stored.is_expired(now));
         if current.is_none_or(|stored| stored.entry.value != expected) {
@@ -74,7 +75,7 @@ impl Memory {
     }
 
     pub(super) fn get(&self, scope: &Scope, name: &str, now: i64) -> Option<Vec<u8>> {
-        let mut scopes = self.scopes();
+        let mut scopes = lock(&self.0);
         let owned = scopes.get_mut(scope)?;
         owned.expire(now);
         let name = owned.name(name, now)?.to_owned();
@@ -84,14 +85,14 @@ impl Memory {
     }
 
     pub(super) fn peek(&self, scope: &Scope, name: &str, now: i64) -> Option<Vec<u8>> {
-        let scopes = self.scopes();
+        let scopes = lock(&self.0);
         let owned = scopes.get(scope)?;
         let stored = owned.entries.get(owned.name(name, now)?)?;
         Some(stored.entry.value.clone())
     }
 
     pub(super) fn values(&self, scope: &Scope, now: i64) -> Vec<Vec<u8>> {
-        let scopes = self.scopes();
+        let scopes = lock(&self.0);
         let entries = scopes.get(scope).into_iter().flat_map(|owned| owned.entries.iter_latest());
         let live = entries.filter(|((), _, stored)| !stored.is_expired(now));
         let mut values: Vec<Vec<u8>> = live.map(|((), _, own)| own.entry.value.clone()).collect();
@@ -100,7 +101,7 @@ impl Memory {
     }
 
     pub(super) fn recent(&self, kind: &str, bytes: usize, now: i64) -> Vec<(String, Vec<u8>)> {
-        let scopes = self.scopes();
+        let scopes = lock(&self.0);
         let mut stored: Vec<(&Scope, &Stored)> = scopes
             .iter()
             .filter(|(scope, _)| scope.kind == kind)
@@ -117,15 +118,11 @@ impl Memory {
     }
 
     pub(super) fn remove(&self, scope: &Scope, name: &str, now: i64) -> bool {
-        let mut scopes = self.scopes();
+        let mut scopes = lock(&self.0);
         let Some(owned) = scopes.get_mut(scope) else { return false };
         owned.expire(now);
         let is_expired = owned.entries.get(name).is_some_and(|stored| stored.is_expired(now));
         owned.remove(name) && !is_expired
-    }
-
-    fn scopes(&self) -> MutexGuard<'_, Scopes> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Credentials of a request: the secrets of the prefab, and tokens that are obtained with them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -9,6 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use super::binding::{Credential, Location};
 use super::request::Draft;
 use crate::error::ToolError;
+use crate::lock::lock;
 use crate::oauth::{
     ClientAuthentication, MemoryTokens, OAuthClient, ServerMetadata, Token, TokenSource,
 };
@@ -139,7 +140,7 @@ impl TokenSources {
             key.update(&part.len().to_le_bytes());
             key.update(part.as_bytes());
         }
-        let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = lock(&self.0);
         let new = || {
             let server = ServerMetadata::new(token_url, token_url);
             let client = OAuthClient::new(client, server, id.expose().clone())
