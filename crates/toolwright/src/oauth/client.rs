@@ -206,9 +206,7 @@ impl OAuthClient {
                        `ServerMetadata::with_s256`";
             return Err(unsupported(why));
         }
-        let parsed = endpoint.parse().map_err(|_| "this is not a URL");
-        let parsed = parsed.and_then(|parsed| request::check(&parsed));
-        parsed.map_err(|why| OAuthError::Url { url: request::without_user(endpoint), why })?;
+        request::parse(endpoint)?;
         let (state, verifier) = (pkce::random()?, pkce::random()?);
         let mut query = Serializer::new(String::new());
         query

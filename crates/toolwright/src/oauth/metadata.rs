@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::challenge::Challenge;
 use super::error::OAuthError;
-use super::request::{self, Requester};
+use super::request::{Requester, parse};
 use crate::transport::HttpClient;
 
 /// What an authorization server is and offers.
@@ -171,12 +171,6 @@ fn is_within(resource: &str, url: &str) -> bool {
     let resource = resource.trim_end_matches('/');
     let after = url.strip_prefix(resource);
     after.is_some_and(|after| after.is_empty() || after.starts_with(['/', '?']))
-}
-
-fn parse(url: &str) -> Result<Uri, OAuthError> {
-    let parsed = url.parse::<Uri>().map_err(|_| "this is not a URL");
-    let parsed = parsed.and_then(|parsed| request::check(&parsed).map(|()| parsed));
-    parsed.map_err(|why| OAuthError::Url { url: request::without_user(url), why })
 }
 
 /// A well-known URL: between the host and the path.

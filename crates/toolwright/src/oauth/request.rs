@@ -8,6 +8,7 @@ use http::uri::Scheme;
 use http::{Request, StatusCode, Uri};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use toolwright_core::fault::Fault;
 
 use super::error::{OAuthError, hint};
 use crate::secret::SecretString;
@@ -43,14 +44,11 @@ impl Requester {
         let exchange = async {
             let incoming = self.http.send(request).await?;
             let status = incoming.status;
-            Ok((status, incoming.body.collect(MAX_ANSWER_BYTES).await?))
+            Ok::<_, Fault>((status, incoming.body.collect(MAX_ANSWER_BYTES).await?))
         };
         match tokio::time::timeout(self.deadline, exchange).await {
             Ok(Ok((status, body))) => Ok(Answer { url, status, body }),
-            Ok(Err(fault)) => {
-                let fault: toolwright_core::fault::Fault = fault;
-                Err(OAuthError::Unreachable { url, why: fault.message })
-            }
+            Ok(Err(fault)) => Err(OAuthError::Unreachable { url, why: fault.message }),
             Err(_) => Err(OAuthError::Timeout { url, deadline: self.deadline }),
         }
     }
@@ -76,10 +74,9 @@ impl Requester {
         body: Bytes,
         secrets: &[&SecretString],
     ) -> Result<T, OAuthError> {
-        let invalid = |_| OAuthError::Url { url: without_user(url), why: "this is not a URL" };
         let mut request = Request::new(body);
         *request.method_mut() = http::Method::POST;
-        *request.uri_mut() = url.parse().map_err(invalid)?;
+        *request.uri_mut() = parse(url)?;
         let headers = request.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         if let Some(authorization) = authorization {
@@ -141,7 +138,7 @@ pub(super) fn printable(text: &str, secrets: &[&SecretString]) -> Option<String>
 }
 
 /// A URL for messages, without the user and the password that may be in it.
-pub(super) fn without_user(url: &str) -> String {
+fn without_user(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     match authority.rfind('@') {
@@ -150,8 +147,15 @@ pub(super) fn without_user(url: &str) -> String {
     }
 }
 
+/// Parses a URL that tokens may be sent to.
+pub(super) fn parse(url: &str) -> Result<Uri, OAuthError> {
+    let parsed = url.parse::<Uri>().map_err(|_| "this is not a URL");
+    let parsed = parsed.and_then(|parsed| check(&parsed).map(|()| parsed));
+    parsed.map_err(|why| OAuthError::Url { url: without_user(url), why })
+}
+
 /// Checks that a URL is encrypted, or that of this machine, and has no password in it.
-pub(super) fn check(url: &Uri) -> Result<(), &'static str> {
+fn check(url: &Uri) -> Result<(), &'static str> {
     if url.authority().is_some_and(|authority| authority.as_str().contains('@')) {
         return Err("the URL has a user or a password in it; leave them out");
     }
