@@ -1,6 +1,5 @@
 //! Opens the connection below TLS: to the upstream, or to its proxy and through it.
 
-use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -19,10 +18,8 @@ use tower_service::Service;
 use super::policy::{self, AddressPolicy, HostDecision};
 use super::pool::{KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT};
 use super::proxy::{Proxy, ProxyProtocol, ProxyTarget};
-use super::resolver::{CheckedResolver, Resolve};
+use super::resolver::{BoxError, CheckedResolver, Resolve};
 use super::tunnel::{self, ProxyError};
-
-type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The stream below the TLS of the upstream. If the proxy is reached by https, it is a TLS stream itself.
 pub(crate) type TransportStream = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -123,8 +120,7 @@ async fn open(
 ) -> Result<TransportStream, ProxyError> {
     let forwards = target.forwards(&destination);
     let scheme = destination.scheme().cloned().unwrap_or(Scheme::HTTPS);
-    let usual = if scheme == Scheme::HTTPS { 443 } else { 80 };
-    let port = destination.port_u16().unwrap_or(usual);
+    let port = policy::port(&destination);
     let destination = format!("{}:{port}", destination.host().unwrap_or_default());
     match &target.kind {
         ProxyProtocol::Socks(user) => {

@@ -6,10 +6,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A permit for one request, released on drop.
-#[derive(Debug)]
-pub(crate) struct Permit {
-    _held: OwnedSemaphorePermit,
-}
+pub(crate) type Permit = OwnedSemaphorePermit;
 
 /// Why no permit was granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +34,12 @@ impl Permits {
     /// Waits for a permit, unless the queue is full or the timeout passes.
     pub(crate) async fn acquire(&self, timeout: Duration) -> Result<Permit, Full> {
         if let Ok(held) = Arc::clone(&self.running).try_acquire_owned() {
-            return Ok(Permit { _held: held });
+            return Ok(held);
         }
         let _queued = self.waiting.try_acquire().map_err(|_| Full::QueueFull)?;
         let acquiring = Arc::clone(&self.running).acquire_owned();
         match tokio::time::timeout(timeout, acquiring).await {
-            Ok(Ok(held)) => Ok(Permit { _held: held }),
+            Ok(Ok(held)) => Ok(held),
             // The semaphore is never closed.
             Ok(Err(_)) => Err(Full::QueueFull),
             Err(_) => Err(Full::TimedOut(timeout)),

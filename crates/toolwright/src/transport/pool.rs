@@ -1,6 +1,5 @@
 //! The pool of connections: each is opened within a deadline and kept for later requests.
 
-use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,9 +17,7 @@ use super::connector::{ProxyConnector, TcpConnector, TransportStream};
 use super::coop::CoopStream;
 use super::policy::AddressPolicy;
 use super::proxy::Proxy;
-use super::resolver::Resolve;
-
-type BoxError = Box<dyn Error + Send + Sync>;
+use super::resolver::{BoxError, Resolve};
 
 /// Vendors close idle connections; closing them first avoids a race with a new request.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
