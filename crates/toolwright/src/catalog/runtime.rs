@@ -6,7 +6,6 @@
 
 mod check;
 pub mod http;
-mod plan;
 mod process;
 mod stream;
 mod workspace;
@@ -29,6 +28,7 @@ use super::store::PrefabVersion;
 use crate::bounded::BoundedMap;
 use crate::error::ToolError;
 use crate::handler::Handler;
+use crate::plan::local::nested::plan_tool_with;
 use crate::process::Confinement;
 use crate::redact::known::KnownSecrets;
 use crate::secret::SecretString;
@@ -341,7 +341,11 @@ impl Runner {
                 let plan = plan.ok_or_else(|| refused("its manifest has no plan"))?;
                 let tools = self.plan_tools.clone();
                 let tools = tools.ok_or_else(|| refused("there are no tools for plans"))?;
-                plan::into_handler(tool, plan, tools)
+                // The steps may call what the caller may call.
+                plan_tool_with(tool, plan, move |scope| {
+                    let tools = Arc::clone(&tools);
+                    async move { tools(Access::of(&scope).await) }
+                })
             }
             Runtime::Mcp(_) => {
                 return Err(refused(

@@ -97,7 +97,7 @@ impl ProcessFunction {
             })?
         };
         let value = self.known.json(value);
-        if workspace.has_outputs() {
+        if !workspace.outputs.is_empty() {
             return Ok(Output::json(with_files(value, workspace.save_outputs().await?)));
         }
         Ok(Output::json(value))
@@ -123,7 +123,7 @@ impl ProcessFunction {
         object! {
             "function": self.function.name.as_str(),
             "parameters": parameters,
-            "files": workspace.inputs(),
+            "files": workspace.inputs.clone(),
             "context": context,
         }
         .into()

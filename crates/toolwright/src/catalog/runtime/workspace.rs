@@ -48,9 +48,9 @@ pub(super) struct Workspace {
     files: Files,
     tenant: String,
     /// The paths of input files, by key
-    inputs: Object,
+    pub(super) inputs: Object,
     /// The keys of output files
-    outputs: Vec<String>,
+    pub(super) outputs: Vec<String>,
 }
 
 impl Workspace {
@@ -108,16 +108,6 @@ impl Workspace {
         })
         .await?;
         Ok(path)
-    }
-
-    /// Whether the function returns files.
-    pub(super) fn has_outputs(&self) -> bool {
-        !self.outputs.is_empty()
-    }
-
-    /// The paths of the input files, by key.
-    pub(super) fn inputs(&self) -> Object {
-        self.inputs.clone()
     }
 
     /// Copies the published files of a prefab. Returns false if they have changed.

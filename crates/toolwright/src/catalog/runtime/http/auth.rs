@@ -55,8 +55,7 @@ pub(super) fn choose<'b>(
     secrets: Secrets<'_>,
 ) -> Result<&'b [Credential], ToolError> {
     if let Some(name) = missing_secret(alternatives, secrets) {
-        let message = format!("the secret `{name}` is not configured");
-        return Err(ToolError::new(message).with_kind(MISSING_SECRET));
+        return Err(missing(&name));
     }
     let is_configured = |set: &Vec<Credential>| {
         set.iter().flat_map(Credential::secrets).all(|name| secrets(name).is_some())
@@ -74,13 +73,7 @@ pub(super) async fn apply(
     client: &HttpClient,
 ) -> Result<Applied, ToolError> {
     let mut applied = Applied::default();
-    let find = |name: &str| {
-        let missing = || {
-            ToolError::new(format!("the secret `{name}` is not configured"))
-                .with_kind(MISSING_SECRET)
-        };
-        secrets(name).ok_or_else(missing)
-    };
+    let find = |name: &str| secrets(name).ok_or_else(|| missing(name));
     for credential in credentials {
         let (location, name, text) = match credential {
             Credential::ApiKey { location, name, secret } => {
@@ -117,6 +110,10 @@ pub(super) async fn apply(
         applied.secrets.push(SecretString::from(shown));
     }
     Ok(applied)
+}
+
+fn missing(name: &str) -> ToolError {
+    ToolError::new(format!("the secret `{name}` is not configured")).with_kind(MISSING_SECRET)
 }
 
 fn bearer(token: &str) -> (Location, &'static str, String) {
