@@ -15,17 +15,13 @@ const MAX_CONSECUTIVE_READS: u8 = 8;
 pub(crate) struct CoopStream<I> {
     io: I,
     reads: u8,
+    /// Whether it leads to a proxy that forwards requests and needs absolute URIs
     forwarded: bool,
 }
 
 impl<I> CoopStream<I> {
-    pub(crate) fn new(io: I) -> CoopStream<I> {
-        CoopStream { io, reads: 0, forwarded: false }
-    }
-
-    /// Marks a connection to a proxy that forwards requests and needs absolute URIs.
-    pub(crate) fn with_forwarding(self, forwarded: bool) -> CoopStream<I> {
-        CoopStream { forwarded, ..self }
+    pub(crate) fn new(io: I, forwarded: bool) -> CoopStream<I> {
+        CoopStream { io, reads: 0, forwarded }
     }
 
     #[cfg(test)]

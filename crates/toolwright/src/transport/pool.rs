@@ -97,7 +97,7 @@ impl Service<Uri> for Connector {
         let (connecting, deadline) = (self.https.call(uri), self.deadline);
         Box::pin(async move {
             match tokio::time::timeout(deadline, connecting).await {
-                Ok(connected) => connected.map(|io| CoopStream::new(io).with_forwarding(forwarded)),
+                Ok(connected) => connected.map(|io| CoopStream::new(io, forwarded)),
                 Err(_) => Err(ConnectTimeout.into()),
             }
         })
