@@ -1,7 +1,5 @@
 //! The messages of JSON-RPC 2.0.
 
-use std::fmt;
-
 use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::{Number, Object};
 use toolwright_core::{Json, object};
@@ -55,7 +53,8 @@ pub struct Response {
 }
 
 /// An error of JSON-RPC.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message} ({code})")]
 pub struct RpcError {
     /// The code
     pub code: i64,
@@ -119,14 +118,6 @@ impl RpcError {
         error.into()
     }
 }
-
-impl fmt::Display for RpcError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({})", self.message, self.code)
-    }
-}
-
-impl std::error::Error for RpcError {}
 
 /// Bytes that are no message: the response that says so, with the id if it could be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -302,7 +293,6 @@ impl Request {
         self.params.get(meta::META).is_some_and(|own| own.get(meta::VERSION).is_some())
     }
 
-    /// Returns the message as text without line breaks.
     /// The name of the tool or prompt, or the URI of the resource, which a header repeats.
     pub(super) fn target(&self) -> Option<&str> {
         let key = match self.method.as_str() {
@@ -313,6 +303,7 @@ impl Request {
         self.params.get(key).and_then(Json::as_str)
     }
 
+    /// Returns the message as text without line breaks.
     pub(super) fn compact(&self) -> String {
         let mut text = r#"{"jsonrpc":"2.0","id":"#.to_owned();
         self.id.write_to(&mut text);

@@ -40,9 +40,8 @@ impl ResourceUpdates {
 /// The changes of one server. They outlive its connections.
 #[derive(Default)]
 pub(super) struct Changes {
-    pub(super) tools: watch::Sender<u64>,
-    pub(super) prompts: watch::Sender<u64>,
-    pub(super) resources: watch::Sender<u64>,
+    /// Counts changes of the lists, by their kind
+    lists: [watch::Sender<u64>; 3],
     observed: Mutex<HashMap<String, Observed>>,
     /// Counts changes of the observed resources, and of what the server knows of them
     observing: watch::Sender<u64>,
@@ -68,11 +67,7 @@ pub(super) enum Subscription {
 
 impl Changes {
     pub(super) fn of(&self, kind: ListKind) -> &watch::Sender<u64> {
-        match kind {
-            ListKind::Tools => &self.tools,
-            ListKind::Prompts => &self.prompts,
-            ListKind::Resources => &self.resources,
-        }
+        &self.lists[kind as usize]
     }
 
     /// Reports that a list may have changed.
@@ -82,7 +77,7 @@ impl Changes {
 
     /// Reports that every list may have changed, and every resource.
     pub(super) fn all_changed(&self) {
-        for list in [&self.tools, &self.prompts, &self.resources] {
+        for list in &self.lists {
             increment(list);
         }
         for observed in lock(&self.observed).values() {
