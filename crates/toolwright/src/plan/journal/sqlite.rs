@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::types::FromSql;
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 use toolwright_core::Json;
 use toolwright_core::document::DocumentError;
 
@@ -89,8 +89,8 @@ impl SqlitePlanJournal {
             ))?;
             let (tenant, status) = (filter.tenant.as_deref(), filter.status.map(RunStatus::as_str));
             let before_id = filter.before_id.as_deref().unwrap_or_default();
-            let rows = rows.query_map(params![tenant, status, filter.before_ms, before_id, limit], run_row)?;
-            rows.collect()
+            let params = params![tenant, status, filter.before_ms, before_id, limit];
+            rows.query_map(params, |row| row.try_into())?.collect()
         })
         .await
     }
@@ -128,10 +128,14 @@ impl SqlitePlanJournal {
     }
 
     fn parse(&self, row: &RunRow) -> Result<RunRecord, DocumentError> {
-        let mut run = row.parse()?;
-        if run.status == RunStatus::Running && !self.is_claimed(&row.id) {
-            run.status = RunStatus::Interrupted;
-        }
+        let (id, tenant, status, created_ms, ended_ms, record) = row;
+        let mut run = RunRecord::from_record(id, tenant, &parse(record)?)?;
+        (run.created_ms, run.ended_ms) = (*created_ms, *ended_ms);
+        run.status = match RunStatus::parse(status) {
+            Some(RunStatus::Running) if !self.is_claimed(id) => RunStatus::Interrupted,
+            Some(status) => status,
+            None => return Err(DocumentError::new("a status").within("status")),
+        };
         Ok(run)
     }
 
@@ -189,13 +193,8 @@ impl PlanJournal for SqlitePlanJournal {
 
     fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>> {
         Box::pin(async move {
-            let id = run.to_owned();
-            let exists = self.ask(move |change| {
-                change.prepare_cached("SELECT 1 FROM run WHERE id = ?1")?.exists(params![id])
-            });
-            if !exists.await? {
-                return Err(PlanJournalError::UnknownRun(run.to_owned()));
-            }
+            // A run that does not exist has no tenant.
+            self.tenant(run).await?;
             Ok(Box::new(self.lock(run)?) as Box<dyn RunClaim>)
         })
     }
@@ -227,19 +226,18 @@ impl PlanJournal for SqlitePlanJournal {
                 .ask(move |change| {
                     let row = change
                         .prepare_cached(&format!("{RUN_COLUMNS} WHERE id = ?1"))?
-                        .query_row(params![id], run_row)
+                        .query_row(params![id], |row| row.try_into())
                         .optional()?;
                     let mut entries = change.prepare_cached(
                         "SELECT step, item, time, kind, data FROM entry WHERE run = ?1 ORDER BY id",
                     )?;
-                    let entries = entries.query_map(params![id], entry_row)?;
+                    let entries = entries.query_map(params![id], |row| row.try_into())?;
                     Ok((row, entries.collect::<rusqlite::Result<Vec<EntryRow>>>()?))
                 })
                 .await?;
             let row = row.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))?;
             let record = self.parse(&row).map_err(|error| damaged(&error))?;
-            let read =
-                move || entries.iter().map(EntryRow::read).collect::<Result<Vec<Entry>, _>>();
+            let read = || entries.into_iter().map(read_entry).collect::<Result<Vec<Entry>, _>>();
             let read = blocking(read).await;
             let read = read.map_err(|error| PlanJournalError::Failed(error.to_string()))?;
             Ok((record, read.map_err(|error| damaged(&error))?))
@@ -265,9 +263,11 @@ impl PlanJournal for SqlitePlanJournal {
                 // Other runs take the places of damaged ones, and of those in another state.
                 let left_out = known + rows.len() - found.len();
                 let is_cut = left_out > 0 && filter.limit == Some(rows.len());
-                let Some(last) = rows.last().filter(|_| is_cut) else { return Ok(found) };
+                let Some((id, _, _, created_ms, ..)) = rows.last().filter(|_| is_cut) else {
+                    return Ok(found);
+                };
                 (filter.before_ms, filter.before_id) =
-                    (Some(last.created), Some(last.id.as_str().into()));
+                    (Some(*created_ms), Some(id.as_str().into()));
                 filter.limit = Some(left_out);
             }
         })
@@ -312,7 +312,7 @@ impl PlanJournal for SqlitePlanJournal {
                 let mut taken = change
                     .prepare_cached("SELECT count(*), total(bytes) FROM run WHERE tenant = ?1")?;
                 let (mut runs, total): (usize, f64) =
-                    taken.query_row(params![tenant], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                    taken.query_row(params![tenant], |row| row.try_into())?;
                 #[allow(
                     clippy::cast_possible_truncation,
                     clippy::cast_sign_loss,
@@ -321,9 +321,8 @@ impl PlanJournal for SqlitePlanJournal {
                 let mut total = total as usize;
                 let (mut removed, mut oldest) = (Vec::new(), change.prepare_cached(&oldest)?);
                 while runs + 1 > quota.runs || total.saturating_add(bytes) > quota.bytes {
-                    let found: Option<(String, usize)> = oldest
-                        .query_row(params![tenant], |row| Ok((row.get(0)?, row.get(1)?)))
-                        .optional()?;
+                    let found: Option<(String, usize)> =
+                        oldest.query_row(params![tenant], |row| row.try_into()).optional()?;
                     let Some((run, size)) = found else { return Ok((false, removed)) };
                     remove(change, &run)?;
                     (runs, total) = (runs - 1, total.saturating_sub(size));
@@ -350,44 +349,11 @@ fn remove(change: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
 
 const RUN_COLUMNS: &str = "SELECT id, tenant, status, created, ended, record FROM run";
 
-/// A row of a run, before it is parsed: the writer thread only reads.
-struct RunRow {
-    id: String,
-    tenant: String,
-    status: String,
-    created: u64,
-    ended: Option<u64>,
-    record: String,
-}
+/// A row of a run, in the order of the columns, before it is parsed: the writer thread only reads.
+type RunRow = (String, String, String, u64, Option<u64>, String);
 
-struct EntryRow {
-    step: String,
-    item: Option<usize>,
-    time: u64,
-    kind: String,
-    data: String,
-}
-
-fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
-    Ok(RunRow {
-        id: row.get(0)?,
-        tenant: row.get(1)?,
-        status: row.get(2)?,
-        created: row.get(3)?,
-        ended: row.get(4)?,
-        record: row.get(5)?,
-    })
-}
-
-fn entry_row(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
-    Ok(EntryRow {
-        step: row.get(0)?,
-        item: row.get(1)?,
-        time: row.get(2)?,
-        kind: row.get(3)?,
-        data: row.get(4)?,
-    })
-}
+/// A row of an entry: step, item, time, kind and data.
+type EntryRow = (String, Option<usize>, u64, String, String);
 
 /// An entry as it is stored.
 struct StoredEntry {
@@ -423,23 +389,8 @@ impl StoredEntry {
     }
 }
 
-impl EntryRow {
-    fn read(&self) -> Result<Entry, DocumentError> {
-        let data = parse(&self.data)?;
-        let event = EntryEvent::from_record(&self.kind, &data)?;
-        Ok(Entry { step: self.step.clone(), item: self.item, time_ms: self.time, event })
-    }
-}
-
-impl RunRow {
-    fn parse(&self) -> Result<RunRecord, DocumentError> {
-        let record = parse(&self.record)?;
-        let mut run = RunRecord::from_record(&self.id, &self.tenant, &record)?;
-        run.status = RunStatus::parse(&self.status)
-            .ok_or_else(|| DocumentError::new("a status").within("status"))?;
-        (run.created_ms, run.ended_ms) = (self.created, self.ended);
-        Ok(run)
-    }
+fn read_entry((step, item, time_ms, kind, data): EntryRow) -> Result<Entry, DocumentError> {
+    Ok(Entry { step, item, time_ms, event: EntryEvent::from_record(&kind, &parse(&data)?)? })
 }
 
 fn damaged(error: &DocumentError) -> PlanJournalError {
