@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use toolwright_core::json::{MAX_DEPTH, Object};
-use toolwright_core::plan::{PlannedCall, Step, StepError};
+use toolwright_core::plan::{Plan, PlannedCall, Step, StepError};
 use toolwright_core::{Arguments, Call, Json};
 
 use super::drive::Answered;
@@ -15,7 +15,7 @@ use super::event::PlanEventKind;
 use super::journal::{PlanJournalError, Question, StepAnswer};
 use super::output::step_output;
 use super::rate::count_call;
-use super::scope::{RunScope, call_id, call_key, join, nested_key};
+use super::scope::{RunScope, call_id, join, step_key};
 use super::start::now_ms;
 use crate::call::{CallResult, CallStatus};
 use crate::error::{CallError, CallErrorKind};
@@ -32,6 +32,8 @@ pub(crate) struct CallScope {
     pub(crate) outer: Option<Scope>,
     /// The run, if the calls are recorded in its journal
     pub(crate) run: Option<Arc<RunScope>>,
+    /// Cancelled when no further call may start
+    pub(crate) stop: CancellationToken,
     pub(crate) emit: Box<dyn Fn(PlanEventKind) + Send + Sync>,
     /// Number of attempts of the plan
     pub(crate) attempts: AtomicU64,
@@ -49,15 +51,8 @@ impl CallScope {
         self.attempts.load(Ordering::Relaxed) < self.max_attempts
     }
 
-    /// Waits until no further call may start.
-    async fn stopped(&self) {
-        match &self.run {
-            Some(run) => run.stop.cancelled().await,
-            None => std::future::pending().await,
-        }
-    }
-
-    fn cancel(&self) -> &CancellationToken {
+    /// Returns what cancels the calls.
+    pub(crate) fn cancel(&self) -> &CancellationToken {
         self.outer.as_ref().map_or(&self.session.cancel, |outer| &outer.cancel)
     }
 }
@@ -101,6 +96,15 @@ pub(crate) fn effect(step: &Step, of_tool: Effect) -> Effect {
     }
 }
 
+/// Returns the tools of the steps of a plan, in order.
+pub(crate) async fn step_tools(toolbox: &Toolbox, plan: &Plan) -> Result<Vec<StepTool>, CallError> {
+    let mut tools = Vec::with_capacity(plan.steps.len());
+    for step in &plan.steps {
+        tools.push(step_tool(toolbox, step).await?);
+    }
+    Ok(tools)
+}
+
 /// Makes a call until it succeeds, may not be repeated, or has no retries left.
 pub(crate) async fn make(
     scope: &CallScope,
@@ -122,8 +126,8 @@ pub(crate) async fn make(
         _ => None,
     };
     let key = match &scope.outer {
-        Some(outer) => nested_key(outer, &id),
-        None => call_key(&scope.session.caller.tenant, &scope.session.run, &id),
+        Some(outer) => step_key(&[&outer.key, &id]),
+        None => step_key(&[&scope.session.caller.tenant, &scope.session.run, &id]),
     };
     let path = join(scope.path(), &id);
     let records_intent =
@@ -146,7 +150,7 @@ pub(crate) async fn make(
         let counted = tokio::select! {
             counted = count_call(&scope.session.context, scope.run.is_some()) => counted,
             () = scope.cancel().cancelled() => return CallEnd::Cancelled,
-            () = scope.stopped() => return CallEnd::Cancelled,
+            () = scope.stop.cancelled() => return CallEnd::Cancelled,
         };
         if let Err(error) = counted {
             return done(Err(error), attempts - 1);
@@ -160,18 +164,12 @@ pub(crate) async fn make(
             None => Ok(scope.toolbox.call_step(&scope.session, made).await),
             Some(outer) => outer.call_step(made, scope.run.is_some()).await,
         };
-        let status = match status {
-            Ok(status) => status,
-            Err(error) => {
-                let error = StepError::new(error.error_type(), error.text.as_str());
-                return done(Err(error), attempts);
-            }
-        };
         let result = match status {
-            CallStatus::Waiting(approval) => {
+            Ok(CallStatus::Done(result)) => result,
+            Ok(CallStatus::Waiting(approval)) => {
                 return CallEnd::Waiting(Question::Approval(Box::new(approval)));
             }
-            CallStatus::Done(result) => result,
+            Err(error) => return done(Err((&error).into()), attempts),
         };
         match scope.run.as_ref().and_then(|run| run.waits_within(&path)) {
             Some(true) => return CallEnd::AnsweredWithin,
@@ -190,8 +188,7 @@ pub(crate) async fn make(
             return CallEnd::Unrecorded(PlanJournalError::Failed(error.text.clone()));
         }
         if attempts > retries || !scope.may_repeat() || !may_repeat(error, tool.may_repeat()) {
-            let error = StepError::new(error.error_type(), error.text.as_str());
-            return done(Err(error), attempts);
+            return done(Err(error.into()), attempts);
         }
         let retry = step.retry.and_then(|retry| retry.backoff_ms);
         let mut pause = Retry::new(retries);
@@ -213,7 +210,14 @@ fn may_repeat(error: &CallError, is_idempotent: bool) -> bool {
         || is_idempotent && matches!(error.kind, Busy | Failed | Panicked | TimedOut | Unavailable)
 }
 
-fn done(result: Result<Json, StepError>, attempts: u32) -> CallEnd {
+impl From<&CallError> for StepError {
+    fn from(error: &CallError) -> StepError {
+        StepError::new(error.error_type(), error.text.as_str())
+    }
+}
+
+/// The end of a call that has its result now.
+pub(crate) fn done(result: Result<Json, StepError>, attempts: u32) -> CallEnd {
     CallEnd::Done { result, started_ms: None, ended_ms: now_ms(), attempts }
 }
 

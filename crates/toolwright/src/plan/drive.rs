@@ -16,7 +16,7 @@ use toolwright_core::plan::{Plan, PlannedCall, StepError, StepResult, StepState}
 
 use super::call::CallEnd;
 use super::event::PlanEventKind;
-use super::journal::{EntryEvent, PlanJournalError, Question, RunStatus, StepAnswer};
+use super::journal::{Entry, EntryEvent, PlanJournalError, Question, RunStatus, StepAnswer};
 use super::replay::{Next, Place, Replay};
 
 /// The question that a call asked, and the answer of a person.
@@ -25,10 +25,8 @@ pub(crate) type Answered = Option<(Question, StepAnswer)>;
 /// A message to a driver.
 #[derive(Debug, Clone)]
 pub(crate) enum Message {
-    /// A person has answered a question of a step
-    Answer { step: String, item: Option<usize>, answer: StepAnswer },
-    /// A person has answered a question within the call of a step
-    AnswerWithin { step: String, item: Option<usize> },
+    /// A person has answered a question of a step; without the answer, one within its call
+    Answer { step: String, item: Option<usize>, answer: Option<StepAnswer> },
     /// The run was cancelled, or the host stops
     Wake,
 }
@@ -58,12 +56,7 @@ pub(crate) trait Host {
     ) -> impl Future<Output = (PlannedCall, CallEnd)>;
 
     /// Records what happened to a call. It is durable when the future is ready.
-    fn record(
-        &self,
-        place: Place,
-        time_ms: u64,
-        event: EntryEvent,
-    ) -> impl Future<Output = Result<(), PlanJournalError>>;
+    fn record(&self, entry: Entry) -> impl Future<Output = Result<(), PlanJournalError>>;
 
     /// Reserves memory. The error is that of what needs it.
     fn reserve(&self, _bytes: usize) -> impl Future<Output = Result<(), StepError>> {
@@ -80,9 +73,7 @@ pub(crate) trait Host {
     fn sleep(&self, ms: u64) -> impl Future<Output = ()>;
 
     /// Notes that the driver has accepted an answer.
-    fn answered(&self, _place: Place, _answer: &StepAnswer) -> impl Future<Output = ()> {
-        std::future::ready(())
-    }
+    fn answered(&self, _place: Place, _answer: &StepAnswer) {}
 
     /// Uses the output that a person gave for a call.
     fn use_output(&self, _step: usize, _output: &Json) -> impl Future<Output = ()> {
@@ -207,7 +198,7 @@ impl<'h, H: Host> Driver<'h, H> {
                     self.take_end(call, end, started_ms).await;
                 }
                 Event::Message(None) => return DriveEnd::Waiting,
-                Event::Message(Some(message)) => self.take_message(message).await,
+                Event::Message(Some(message)) => self.take_message(message),
                 Event::TimeUp => {
                     timer =
                         left(self).filter(|left| *left > 0).map(|left| Box::pin(host.sleep(left)));
@@ -243,7 +234,10 @@ impl<'h, H: Host> Driver<'h, H> {
                 None => {
                     let bytes = CALL_COPIES * self.replay.next_weight();
                     if let Err(error) = self.host.reserve(bytes).await {
-                        self.refuse_next(error).await;
+                        // There is no memory for its arguments.
+                        if let Some(place) = self.replay.take_next() {
+                            self.settle_now(place, Err(error)).await;
+                        }
                         continue;
                     }
                     let Some(next) = self.replay.next() else {
@@ -273,26 +267,38 @@ impl<'h, H: Host> Driver<'h, H> {
                 Next::Output((step, item), output) => (step, item, Arc::new(output)),
             };
             self.host.release(bytes);
-            let (started_ms, attempts) = (self.host.now_ms(), 0);
             self.host.use_output(step, &output).await;
-            let event = EntryEvent::Succeeded { output: Arc::clone(&output), started_ms, attempts };
-            self.record((step, item), started_ms, event).await;
-            self.replay.start(step, started_ms);
-            self.replay.end(step, started_ms, attempts);
-            self.replay.interpreter.succeed(step, item, output);
+            self.settle_now((step, item), Ok(output)).await;
         }
         None
     }
 
-    /// Lets the next call fail, because there is no memory for its arguments.
-    async fn refuse_next(&mut self, error: StepError) {
-        let started_ms = self.host.now_ms();
-        if let Some((step, item)) = self.replay.refuse_next(error.clone()) {
-            self.replay.start(step, started_ms);
-            self.replay.end(step, started_ms, 0);
-            let event = EntryEvent::Failed { error, started_ms, attempts: 0 };
-            self.record((step, item), started_ms, event).await;
+    /// Takes the result of a call that is not made.
+    async fn settle_now(&mut self, place: Place, result: Result<Arc<Json>, StepError>) {
+        let now_ms = self.host.now_ms();
+        self.replay.start(place.0, now_ms);
+        self.settle(place, result, now_ms, now_ms, 0).await;
+    }
+
+    /// Takes the result of a call. Returns whether it is recorded.
+    async fn settle(
+        &mut self,
+        place: Place,
+        result: Result<Arc<Json>, StepError>,
+        started_ms: u64,
+        ended_ms: u64,
+        attempts: u32,
+    ) -> bool {
+        let event = match result.clone() {
+            Ok(output) => EntryEvent::Succeeded { output, started_ms, attempts },
+            Err(error) => EntryEvent::Failed { error, started_ms, attempts },
+        };
+        let is_recorded = self.record(place, ended_ms, event).await;
+        if is_recorded {
+            self.replay.end(place.0, ended_ms, attempts);
+            self.replay.apply(place, result);
         }
+        is_recorded
     }
 
     /// Takes the end of a call.
@@ -308,26 +314,11 @@ impl<'h, H: Host> Driver<'h, H> {
                     }
                     Err(error) => Err(error),
                 };
-                let event = match &result {
-                    Ok(output) => {
-                        let output = Arc::clone(output);
-                        EntryEvent::Succeeded { output, started_ms, attempts }
-                    }
-                    Err(error) => EntryEvent::Failed { error: error.clone(), started_ms, attempts },
-                };
-                if !self.record((step, item), ended_ms, event).await {
-                    return;
-                }
-                self.host.emit(PlanEventKind::CallEnded {
-                    step: self.plan.steps[step].id.clone(),
-                    item,
-                    duration_ms: ended_ms.saturating_sub(started_ms),
-                    error: result.as_ref().err().cloned(),
-                });
-                self.replay.end(step, ended_ms, attempts);
-                match result {
-                    Ok(output) => self.replay.interpreter.succeed(step, item, output),
-                    Err(error) => self.replay.fail(step, item, error),
+                let error = result.as_ref().err().cloned();
+                if self.settle((step, item), result, started_ms, ended_ms, attempts).await {
+                    let duration_ms = ended_ms.saturating_sub(started_ms);
+                    let step = self.plan.steps[step].id.clone();
+                    self.host.emit(PlanEventKind::CallEnded { step, item, duration_ms, error });
                 }
             }
             // A run that is continued later does not reach an item after one that failed.
@@ -351,18 +342,14 @@ impl<'h, H: Host> Driver<'h, H> {
     }
 
     /// Takes a message.
-    pub(crate) async fn take_message(&mut self, message: Message) {
-        let (step, item, answer) = match message {
-            Message::Answer { step, item, answer } => (step, item, Some(answer)),
-            Message::AnswerWithin { step, item } => (step, item, None),
-            Message::Wake => return,
-        };
+    pub(crate) fn take_message(&mut self, message: Message) {
+        let Message::Answer { step, item, answer } = message else { return };
         let Some(step) = self.plan.position(&step) else { return };
         let Some(answer) = answer else {
             return self.continued.extend(self.replay.continue_call((step, item)));
         };
         if let Some(next) = self.replay.answer((step, item), answer.clone()) {
-            self.host.answered((step, item), &answer).await;
+            self.host.answered((step, item), &answer);
             self.continued.push(next);
         }
     }
@@ -377,8 +364,9 @@ impl<'h, H: Host> Driver<'h, H> {
     }
 
     /// Records what happened to a call. Returns whether that succeeded.
-    async fn record(&mut self, place: Place, time_ms: u64, event: EntryEvent) -> bool {
-        let recorded = self.host.record(place, time_ms, event).await;
+    async fn record(&mut self, (step, item): Place, time_ms: u64, event: EntryEvent) -> bool {
+        let entry = Entry::new(self.plan.steps[step].id.as_str(), item, time_ms, event);
+        let recorded = self.host.record(entry).await;
         self.unrecorded = self.unrecorded.take().or(recorded.err());
         self.unrecorded.is_none()
     }

@@ -273,12 +273,11 @@ impl Replay {
         self.recorded.get(&place).is_some_and(|own| own.result.is_some())
     }
 
-    /// Lets the next call fail, because its arguments cannot be built. Returns its place.
-    pub(crate) fn refuse_next(&mut self, error: StepError) -> Option<Place> {
-        let (step, item) = self.interpreter.next_place()?;
+    /// Takes the next call without its arguments. Returns its place.
+    pub(crate) fn take_next(&mut self) -> Option<Place> {
+        let place = self.interpreter.next_place()?;
         self.interpreter.take_next();
-        self.fail(step, item, error);
-        Some((step, item))
+        Some(place)
     }
 
     /// Applies the recorded results of the next calls.
@@ -291,7 +290,8 @@ impl Replay {
         }
     }
 
-    fn apply(&mut self, (step, item): Place, result: Result<Arc<Json>, StepError>) {
+    /// Applies the result of a call.
+    pub(crate) fn apply(&mut self, (step, item): Place, result: Result<Arc<Json>, StepError>) {
         match result {
             Ok(output) => self.interpreter.succeed(step, item, output),
             Err(error) => self.fail(step, item, error),
@@ -337,7 +337,7 @@ impl Replay {
 
     /// Applies the failure of a call. Nothing is asked about items after one that lets the step fail: a run that is
     /// continued later does not reach them either.
-    pub(crate) fn fail(&mut self, step: usize, item: Option<usize>, error: StepError) {
+    fn fail(&mut self, step: usize, item: Option<usize>, error: StepError) {
         self.interpreter.fail(step, item, error);
         let Some(failed) = self.interpreter.failed_item(step) else { return };
         let mut abandoned = 0;

@@ -70,17 +70,8 @@ pub(crate) fn outermost(path: &str) -> (&str, Option<usize>) {
 }
 
 /// Returns the idempotency key of a step's call: the same for every attempt, also after a restart, whatever its
-/// arguments are.
-pub(crate) fn call_key(tenant: &str, run: &str, call_id: &str) -> Arc<str> {
-    step_key(&[tenant, run, call_id])
-}
-
-/// Returns the idempotency key of a step's call within the call of a plan.
-pub(crate) fn nested_key(outer: &Scope, call_id: &str) -> Arc<str> {
-    step_key(&[&outer.key, call_id])
-}
-
-fn step_key(texts: &[&str]) -> Arc<str> {
+/// arguments are. The texts identify the call: by its run, or by the call of a plan that it is within.
+pub(crate) fn step_key(texts: &[&str]) -> Arc<str> {
     format!("{PREFIX}{}", key::digest(texts).to_hex()).into()
 }
 
@@ -238,8 +229,8 @@ impl RunScope {
             let entry = Entry::new(step, item, now_ms(), event);
             state.entries.entry(call.to_owned()).or_default().push(entry);
         }
-        let step = step.to_owned();
-        let mut message = Message::Answer { step, item, answer: answer.clone() };
+        let (step, answer) = (step.to_owned(), Some(answer.clone()));
+        let mut message = Message::Answer { step, item, answer };
         loop {
             if let Some(driver) = state.drivers.get(call) {
                 return driver.send(message).is_ok();
@@ -249,7 +240,7 @@ impl RunScope {
             }
             let (outer, id) = split(call);
             let (step, item) = parse_call_id(id);
-            message = Message::AnswerWithin { step: step.to_owned(), item };
+            message = Message::Answer { step: step.to_owned(), item, answer: None };
             call = outer;
         }
     }

@@ -3,13 +3,15 @@
 use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::json::Object;
 use toolwright_core::plan::stored::Needs;
-use toolwright_core::plan::{Plan, PlannedCall, Step, StepError};
+use toolwright_core::plan::{Plan, PlannedCall, Step};
 use toolwright_core::{Json, object};
 
-use super::state::{read_error, text};
+use super::state::text;
 use crate::call::Approval;
 use crate::plan::StepAnswer;
+use crate::plan::call::CallEnd;
 use crate::plan::journal::Question;
+use crate::plan::journal::record::read_error;
 use crate::session::Caller;
 
 /// A call that a worker makes.
@@ -29,19 +31,6 @@ pub(super) struct CallOrder {
     pub(super) needs: Needs,
     /// Maximum number of bytes of the output in the reply
     pub(super) inline: usize,
-}
-
-/// How a call ended.
-pub(super) enum CallReply {
-    Done {
-        result: Result<Json, StepError>,
-        started_ms: u64,
-        ended_ms: u64,
-        attempts: u32,
-    },
-    Waiting(Box<Approval>),
-    /// It waits for a person because of a call within it
-    Within,
 }
 
 impl CallOrder {
@@ -109,40 +98,42 @@ impl CallOrder {
     }
 }
 
-impl CallReply {
-    pub(super) fn to_json(&self) -> Object {
-        match self {
-            CallReply::Waiting(approval) => object! {"approval": approval.to_json()},
-            CallReply::Within => object! {"within": true},
-            CallReply::Done { result, started_ms, ended_ms, attempts } => {
-                let mut out = object! {"started_ms": *started_ms, "ended_ms": *ended_ms};
-                out.insert("attempts", *attempts);
-                match result {
-                    Ok(output) => out.insert("output", output.clone()),
-                    Err(error) => out.insert("error", error.to_json()),
-                }
-                out
+/// Writes how a call ended that was not cancelled: it has a result, or waits for a person.
+pub(super) fn write_end(end: &CallEnd, started_ms: u64) -> Object {
+    match end {
+        CallEnd::Done { result, ended_ms, attempts, .. } => {
+            let mut out = object! {"started_ms": started_ms, "ended_ms": *ended_ms};
+            out.insert("attempts", *attempts);
+            match result {
+                Ok(output) => out.insert("output", output.clone()),
+                Err(error) => out.insert("error", error.to_json()),
             }
+            out
         }
+        CallEnd::Waiting(Question::Approval(approval)) => {
+            object! {"approval": approval.to_json()}
+        }
+        _ => object! {"within": true},
     }
+}
 
-    pub(super) fn from_json(document: &Json) -> Result<CallReply, DocumentError> {
-        let fields = ObjectReader::of(document)?;
-        if let Some(approval) = fields.optional("approval", Approval::from_json)? {
-            return Ok(CallReply::Waiting(Box::new(approval)));
-        }
-        if fields.as_object().contains_key("within") {
-            return Ok(CallReply::Within);
-        }
-        let result = match fields.optional("error", read_error)? {
-            Some(error) => Err(error),
-            None => Ok(fields.required("output", |output| Ok(output.clone()))?),
-        };
-        Ok(CallReply::Done {
-            result,
-            started_ms: fields.count("started_ms")?,
-            ended_ms: fields.count("ended_ms")?,
-            attempts: fields.count("attempts")?,
-        })
+/// Reads what [`write_end`] wrote.
+pub(super) fn read_end(document: &Json) -> Result<CallEnd, DocumentError> {
+    let fields = ObjectReader::of(document)?;
+    if let Some(approval) = fields.optional("approval", Approval::from_json)? {
+        return Ok(CallEnd::Waiting(Question::Approval(Box::new(approval))));
     }
+    if fields.as_object().contains_key("within") {
+        return Ok(CallEnd::Waiting(Question::Within));
+    }
+    let result = match fields.optional("error", read_error)? {
+        Some(error) => Err(error),
+        None => Ok(fields.required("output", |output| Ok(output.clone()))?),
+    };
+    Ok(CallEnd::Done {
+        result,
+        started_ms: Some(fields.count("started_ms")?),
+        ended_ms: fields.count("ended_ms")?,
+        attempts: fields.count("attempts")?,
+    })
 }

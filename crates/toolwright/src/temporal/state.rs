@@ -12,6 +12,7 @@ use toolwright_core::plan::{
 };
 use toolwright_core::{Json, Tool, ToolKind, object};
 
+use crate::plan::journal::record::read_error;
 use crate::plan::journal::{Entry, EntryEvent};
 use crate::plan::replay::{NestedQuestion, Replay, nested_questions, split_entries};
 use crate::plan::scope::split;
@@ -121,8 +122,7 @@ impl RunState {
     /// Reads what [`end_to_json`](Self::end_to_json) wrote.
     pub(super) fn read_end(&mut self, document: &Json) -> Result<(), DocumentError> {
         let fields = ObjectReader::of(document)?;
-        self.record.status = RunStatus::parse(fields.text("status")?)
-            .ok_or_else(|| DocumentError::new("a status").within("status"))?;
+        self.record.status = fields.word("status", "a status", RunStatus::parse)?;
         self.record.ended_ms = fields.optional_count("ended_ms")?;
         self.error = fields.optional("error", read_error)?;
         Ok(())
@@ -196,12 +196,8 @@ fn effect_name(effect: Effect) -> &'static str {
 }
 
 fn read_effect(fields: ObjectReader<'_>) -> Result<Effect, DocumentError> {
-    let effects = [Effect::None, Effect::Keyed, Effect::Once];
-    let name = fields.text("effect")?;
-    effects
-        .into_iter()
-        .find(|effect| effect_name(*effect) == name)
-        .ok_or_else(|| DocumentError::new("an effect").within("effect"))
+    let mut effects = [Effect::None, Effect::Keyed, Effect::Once].into_iter();
+    fields.word("effect", "an effect", |name| effects.find(|effect| effect_name(*effect) == name))
 }
 
 fn write_use(used: &ResourceUse) -> Json {
@@ -242,12 +238,6 @@ pub(super) fn read_entry(document: &Json) -> Result<Entry, DocumentError> {
     };
     let event = EntryEvent::from_record(kind.as_str().ok_or_else(invalid)?, data)?;
     Ok(Entry::new(text(step)?, item, time.as_u64().ok_or_else(invalid)?, event))
-}
-
-/// Reads the error of a step.
-pub(super) fn read_error(document: &Json) -> Result<StepError, DocumentError> {
-    let fields = ObjectReader::of(document)?;
-    Ok(StepError::new(fields.text("kind")?, fields.text("message")?))
 }
 
 /// Returns a duration in milliseconds.

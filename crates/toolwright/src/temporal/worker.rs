@@ -19,7 +19,7 @@ use toolwright_core::object;
 use toolwright_core::plan::StepError;
 
 use super::TemporalError;
-use super::call::{CallOrder, CallReply};
+use super::call::{CallOrder, write_end};
 use super::client::{Address, connect};
 use super::log::WorkflowLog;
 use super::payload::Document;
@@ -157,12 +157,15 @@ impl Activities {
         let cancel = session.cancel.clone();
         let heartbeat = context.info().heartbeat_timeout.unwrap_or(Duration::from_secs(10));
         let mut beat = tokio::time::interval(heartbeat / 4);
+        let started_ms = now_ms();
         let mut made = std::pin::pin!(self.make(session, order));
         loop {
             tokio::select! {
-                reply = &mut made => {
-                    let Some(reply) = reply else { return Err(ActivityError::cancelled()) };
-                    return Ok(reply.to_json().into());
+                end = &mut made => {
+                    return match end.unwrap_or_else(|error| call::done(Err(error), 0)) {
+                        CallEnd::Cancelled => Err(ActivityError::cancelled()),
+                        end => Ok(write_end(&end, started_ms).into()),
+                    };
                 }
                 () = context.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
                 _ = beat.tick() => context.record_heartbeat(Document::default()).await?,
@@ -177,32 +180,23 @@ fn invalid(error: toolwright_core::document::DocumentError) -> ActivityError {
 }
 
 impl Activities {
-    /// Makes a call; none if it was cancelled.
-    async fn make(&self, session: Session, mut order: CallOrder) -> Option<CallReply> {
-        let started_ms = now_ms();
-        let fail = |error, attempts| {
-            let (result, ended_ms) = (Err(error), now_ms());
-            Some(CallReply::Done { result, started_ms, ended_ms, attempts })
-        };
-        let tool = match call::step_tool(&self.toolbox, &order.step).await {
-            Ok(tool) => tool,
-            Err(error) => return fail(StepError::new(error.error_type(), error.text.as_str()), 0),
-        };
+    /// Makes a call. The error is that of a call that was not made, or whose end is not known.
+    async fn make(&self, session: Session, mut order: CallOrder) -> Result<CallEnd, StepError> {
+        let tool = call::step_tool(&self.toolbox, &order.step).await;
+        let tool = tool.map_err(|error| StepError::from(&error))?;
         let name = order.step.tool.as_str();
         let digest = self.toolbox.resolve(name).await.ok();
         let digest = digest.map(|handler| handler.digest().to_string());
         if order.digest.is_some() && order.digest != digest {
             let message =
                 format!("the tool '{name}' has changed since the run started; start a new run");
-            return fail(StepError::new("tool_changed", message), 0);
+            return Err(StepError::new("tool_changed", message));
         }
         let owner = session.owner();
         let mut arguments = order.call.arguments.into();
-        if let Err(error) = self.values.get(&owner, &mut arguments).await {
-            return fail(error, 0);
-        }
+        self.values.get(&owner, &mut arguments).await?;
         order.call.arguments = arguments.as_object().cloned().unwrap_or_default();
-        let client = self.client.clone()?;
+        let Some(client) = self.client.clone() else { return Ok(CallEnd::Cancelled) };
         let log = WorkflowLog::new(client, order.run.as_str(), owner.clone(), self.values.clone());
         // The workflow knows which calls of steps have started.
         let journal = self.toolbox.journal().clone();
@@ -213,37 +207,35 @@ impl Activities {
             toolbox: self.toolbox.clone().with_journal(SharedJournal::new(Arc::clone(&run))),
             session: session.with_context(context),
             outer: None,
+            stop: run.stop.clone(),
             run: Some(run),
             emit: Box::new(|_| {}),
             attempts: AtomicU64::new(order.calls),
             max_attempts: order.max_calls,
         };
         let made = call::make(&scope, &order.step, &tool, &order.call, order.answered);
-        let end = writes.during(made).await;
-        match end {
-            CallEnd::Cancelled => None,
-            CallEnd::AnsweredWithin | CallEnd::Waiting(Question::Within | Question::Uncertain) => {
-                Some(CallReply::Within)
-            }
-            CallEnd::Waiting(Question::Approval(approval)) => {
-                let reply = CallReply::Waiting(approval);
-                let bytes = reply.to_json().compact().len();
-                if bytes <= PAYLOAD_BYTES {
-                    return Some(reply);
+        let mut end = writes.during(made).await;
+        match &mut end {
+            CallEnd::Waiting(Question::Approval(_)) => {
+                let bytes = write_end(&end, 0).compact().len();
+                if bytes > PAYLOAD_BYTES {
+                    let message = format!(
+                        "the call waits for approval, and its arguments have {bytes} bytes, too many to ask about on Temporal"
+                    );
+                    return Err(StepError::new("too_large", message));
                 }
-                let message = format!(
-                    "the call waits for approval, and its arguments have {bytes} bytes, too many to ask about on Temporal"
-                );
-                fail(StepError::new("too_large", message), 0)
             }
-            CallEnd::Unrecorded(error) => fail(StepError::new("unrecorded", error.to_string()), 0),
-            CallEnd::Done { result, ended_ms, attempts, .. } => {
-                let result = match result {
-                    Ok(output) => self.values.put(&owner, output, &order.needs, order.inline).await,
-                    Err(error) => Err(error),
-                };
-                Some(CallReply::Done { result, started_ms, ended_ms, attempts })
+            CallEnd::Unrecorded(error) => {
+                return Err(StepError::new("unrecorded", error.to_string()));
             }
+            CallEnd::Done { result, .. } => {
+                if let Ok(output) = result {
+                    let output = std::mem::take(output);
+                    *result = self.values.put(&owner, output, &order.needs, order.inline).await;
+                }
+            }
+            _ => {}
         }
+        Ok(end)
     }
 }

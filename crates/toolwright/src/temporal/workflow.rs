@@ -102,7 +102,7 @@ impl PlanWorkflow {
             DriveEnd::Stopped | DriveEnd::Waiting => {
                 // They may have come with the last reply.
                 while let Some(answer) = host.take_answer() {
-                    driver.take_message(answer).await;
+                    driver.take_message(answer);
                 }
                 host.publish(Vec::new(), driver.replay.is_waiting());
                 let active_ms = driver.active_ms();

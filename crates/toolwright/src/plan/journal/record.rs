@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolwright_core::document::{DocumentError, ObjectReader, items};
+use toolwright_core::document::{DocumentError, ObjectReader, items, text};
 use toolwright_core::json::{MAX_DEPTH, Object};
 use toolwright_core::plan::{Plan, StepError};
 use toolwright_core::{Json, object};
@@ -44,9 +44,7 @@ impl RunRecord {
         let plan = fields
             .required("plan", |plan| Plan::parse(plan).map_err(|_| DocumentError::new("a plan")))?;
         let digest = |pair: &Json| {
-            let pair = items(pair, |text| {
-                text.as_str().map(str::to_owned).ok_or_else(|| DocumentError::new("text"))
-            })?;
+            let pair = items(pair, |own| text(own).map(str::to_owned))?;
             <[String; 2]>::try_from(pair).map(Into::into).map_err(|_| DocumentError::new("a pair"))
         };
         Ok(RunRecord {
@@ -111,7 +109,7 @@ impl EntryEvent {
                 attempts: fields()?.count("attempts")?,
             },
             "failed" => EntryEvent::Failed {
-                error: read_error(fields()?.object("error")?)?,
+                error: fields()?.required("error", read_error)?,
                 started_ms: fields()?.count("started_ms")?,
                 attempts: fields()?.count("attempts")?,
             },
@@ -124,12 +122,14 @@ impl EntryEvent {
             "resumed" => EntryEvent::Resumed,
             "drive_started" => EntryEvent::DriveStarted,
             "drive_ended" if *data == Json::Null => EntryEvent::DriveEnded { error: None },
-            "drive_ended" => EntryEvent::DriveEnded { error: Some(read_error(fields()?)?) },
+            "drive_ended" => EntryEvent::DriveEnded { error: Some(read_error(data)?) },
             _ => return Err(DocumentError::new("a known kind of entry")),
         })
     }
 }
 
-fn read_error(fields: ObjectReader<'_>) -> Result<StepError, DocumentError> {
+/// Reads the error of a step.
+pub(crate) fn read_error(document: &Json) -> Result<StepError, DocumentError> {
+    let fields = ObjectReader::of(document)?;
     Ok(StepError::new(fields.text("kind")?, fields.text("message")?))
 }

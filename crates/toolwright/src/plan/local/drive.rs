@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicU64;
 
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
-use toolwright_core::plan::Plan;
 
 use super::host::LocalHost;
 use super::{LiveRun, LocalEngine, RunningCalls};
@@ -23,7 +22,6 @@ use crate::plan::report::RunReport;
 use crate::plan::scope::{RunLog, RunScope, Writes};
 use crate::plan::start::now_ms;
 use crate::session::Session;
-use crate::toolbox::StepTool;
 
 /// Makes the calls of a run until it ends or waits for a person.
 pub(super) async fn drive(
@@ -40,7 +38,8 @@ pub(super) async fn drive(
     let mut record = loaded.record;
     engine.check_record(&record, &loaded.tools)?;
     scope.set_entries(loaded.nested);
-    let tools = step_tools(engine, &record.plan).await?;
+    let tools = call::step_tools(&engine.toolbox, &record.plan).await;
+    let tools = tools.map_err(|error| PlanRunError::Engine(error.text))?;
     if record.status != RunStatus::Running {
         record.status = RunStatus::Running;
         engine.journal.set_status(run, record.status, None).await?;
@@ -50,8 +49,6 @@ pub(super) async fn drive(
         tools,
         calls: calls(engine, &record, &live.run, observer),
         messages: Some(Mutex::new(messages)),
-        cancel: live.run.cancel.clone(),
-        stop: engine.stop.clone(),
         running: Arc::clone(&live.run.running),
         memory: loaded.memory,
     };
@@ -98,16 +95,6 @@ async fn conclude(
     Ok(RunReport::new(record, &driver.replay, nested, outputs, error).with_memory(memory))
 }
 
-/// Returns the tool of each step, with the step's settings.
-async fn step_tools(engine: &LocalEngine, plan: &Plan) -> Result<Vec<StepTool>, PlanRunError> {
-    let mut tools = Vec::with_capacity(plan.steps.len());
-    for step in &plan.steps {
-        let tool = call::step_tool(&engine.toolbox, step);
-        tools.push(tool.await.map_err(|error| PlanRunError::Engine(error.text))?);
-    }
-    Ok(tools)
-}
-
 fn calls(
     engine: &LocalEngine,
     record: &RunRecord,
@@ -130,6 +117,7 @@ fn calls(
         session,
         outer: None,
         run: Some(Arc::clone(&live.scope)),
+        stop: engine.stop.clone(),
         emit: Box::new(emit),
         attempts: AtomicU64::new(0),
         max_attempts: record.plan.limits.calls.unwrap_or(u64::MAX),

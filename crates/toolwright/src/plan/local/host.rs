@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::sync::{Mutex, mpsc};
-use tokio_util::sync::CancellationToken;
 use toolwright_core::Json;
 use toolwright_core::plan::{Plan, PlannedCall, StepError};
 
@@ -31,10 +30,6 @@ pub(super) struct LocalHost {
     pub(super) calls: CallScope,
     /// Messages to the driver, if the plan is that of a run or within one
     pub(super) messages: Option<Mutex<mpsc::UnboundedReceiver<Message>>>,
-    /// Cancels the calls
-    pub(super) cancel: CancellationToken,
-    /// Cancelled when the process ends
-    pub(super) stop: CancellationToken,
     /// The calls in progress, for reports
     pub(super) running: RunningCalls,
     /// The memory of the plan's values
@@ -68,15 +63,15 @@ impl Host for LocalHost {
     }
 
     fn is_stopping(&self) -> bool {
-        self.stop.is_cancelled()
+        self.calls.stop.is_cancelled()
     }
 
     fn is_cancelled(&self) -> bool {
-        self.cancel.is_cancelled()
+        self.calls.cancel().is_cancelled()
     }
 
     fn cancel_calls(&self) {
-        self.cancel.cancel();
+        self.calls.cancel().cancel();
     }
 
     fn attempts(&self) -> &AtomicU64 {
@@ -89,18 +84,13 @@ impl Host for LocalHost {
         (call, end)
     }
 
-    async fn record(
-        &self,
-        (step, item): Place,
-        time_ms: u64,
-        event: EntryEvent,
-    ) -> Result<(), PlanJournalError> {
+    async fn record(&self, entry: Entry) -> Result<(), PlanJournalError> {
         let Some(run) = &self.calls.run else { return Ok(()) };
-        let (path, step) = (self.calls.path(), self.plan.steps[step].id.as_str());
-        if matches!(event, EntryEvent::Succeeded { .. } | EntryEvent::Failed { .. }) {
-            run.forget(&join(path, &call_id(step, item)));
+        let path = self.calls.path();
+        if matches!(entry.event, EntryEvent::Succeeded { .. } | EntryEvent::Failed { .. }) {
+            run.forget(&join(path, &call_id(&entry.step, entry.item)));
         }
-        run.record(path, Entry::new(step, item, time_ms, event)).await
+        run.record(path, entry).await
     }
 
     async fn reserve(&self, bytes: usize) -> Result<(), StepError> {
@@ -119,9 +109,10 @@ impl Host for LocalHost {
         if is_idle {
             return run.leave(self.calls.path(), &mut messages);
         }
+        let stop = &self.calls.stop;
         tokio::select! {
             Some(message) = messages.recv() => Some(message),
-            () = self.stop.cancelled(), if !self.stop.is_cancelled() => Some(Message::Wake),
+            () = stop.cancelled(), if !stop.is_cancelled() => Some(Message::Wake),
         }
     }
 

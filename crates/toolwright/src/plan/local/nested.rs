@@ -80,10 +80,7 @@ async fn run(
     });
     let graph = graph.await.unwrap_or_else(|error| Err(error.to_string()));
     let graph = graph.map_err(|text| ToolError::new(text).with_kind("PlanError"))?;
-    let mut step_tools = Vec::with_capacity(plan.steps.len());
-    for step in &plan.steps {
-        step_tools.push(call::step_tool(toolbox, step).await?);
-    }
+    let step_tools = call::step_tools(toolbox, plan).await?;
     // A tool between the step and this call may not be repeated for the sake of an answer.
     let run = if is_step(scope) { RunScope::of(&scope.session).await } else { None };
     let (mut entries, mut messages, mut _guard) = (Vec::new(), None, None);
@@ -99,22 +96,20 @@ async fn run(
     if scope.is_retry() {
         replay.forget_failures();
     }
-    let cancel = scope.cancel.child_token();
     let host = LocalHost {
         plan: Arc::clone(plan),
         tools: step_tools,
         calls: CallScope {
             toolbox: toolbox.clone(),
             session: scope.session.clone(),
-            outer: Some(Scope { cancel: cancel.clone(), ..scope.clone() }),
+            outer: Some(Scope { cancel: scope.cancel.child_token(), ..scope.clone() }),
             run: run.clone(),
+            stop: run.as_ref().map(|run| run.stop.clone()).unwrap_or_default(),
             emit: Box::new(|_| ()),
             attempts: AtomicU64::new(0),
             max_attempts: plan.limits.calls.unwrap_or(u64::MAX),
         },
         messages: messages.map(Mutex::new),
-        cancel,
-        stop: run.as_ref().map(|run| run.stop.clone()).unwrap_or_default(),
         running: RunningCalls::default(),
         memory: Arc::new(Reservation::of(&scope.session.context).await),
     };

@@ -22,7 +22,7 @@ use crate::plan::journal::{Entry, EntryEvent, PlanJournalError, Question, RunSta
 use crate::plan::replay::{Place, has_answer};
 use crate::plan::scope::{call_id, is_within, outermost, split};
 use crate::settings::Effect;
-use crate::temporal::call::{CallOrder, CallReply};
+use crate::temporal::call::{CallOrder, read_end};
 use crate::temporal::payload::Document;
 use crate::temporal::state::{RunState, millis};
 use crate::temporal::values::{PAYLOAD_BYTES, inline_bytes};
@@ -73,13 +73,13 @@ impl<'c> WorkflowHost<'c> {
         let answer = self.ctx.state_mut(|own| own.answers.pop_front())?;
         let Ok((step, item, answer)) = read_answer(&answer) else { return Some(Message::Wake) };
         if split(&step).0.is_empty() {
-            return Some(Message::Answer { step, item, answer });
+            return Some(Message::Answer { step, item, answer: Some(answer) });
         }
         let (outer, outer_item) = outermost(&step);
-        let (outer, outer_item) = (outer.to_owned(), outer_item);
+        let message = Message::Answer { step: outer.to_owned(), item: outer_item, answer: None };
         let event = EntryEvent::Answered { answer, by: None };
         self.append(Entry::new(step, item, self.now_ms(), event));
-        Some(Message::AnswerWithin { step: outer, item: outer_item })
+        Some(message)
     }
 
     fn append(&self, entry: Entry) {
@@ -126,7 +126,7 @@ impl<'c> WorkflowHost<'c> {
             CallEnd::Done { result: Err(error), started_ms, ended_ms, attempts: 0 }
         };
         let reply = match reply {
-            Ok(reply) => CallReply::from_json(&reply.0),
+            Ok(reply) => read_end(&reply.0),
             Err(ActivityExecutionError::Cancelled(_)) => return CallEnd::Cancelled,
             Err(error) if error.as_timeout().is_some() => {
                 return CallEnd::Waiting(Question::Uncertain);
@@ -136,25 +136,20 @@ impl<'c> WorkflowHost<'c> {
                 return failed(why);
             }
         };
-        match reply {
-            Err(error) => failed(format!("the reply of the worker is invalid: {error}")),
-            Ok(CallReply::Waiting(approval)) => CallEnd::Waiting(Question::Approval(approval)),
-            Ok(CallReply::Within) => {
-                let is_answered = self.ctx.state(|own| {
-                    let entries = own.state.iter().flat_map(|state| &state.entries);
-                    has_answer(entries.filter(|entry| is_within(split(&entry.step).0, path)))
-                });
-                if is_answered {
-                    CallEnd::AnsweredWithin
-                } else {
-                    CallEnd::Waiting(Question::Within)
-                }
-            }
-            Ok(CallReply::Done { result, started_ms, ended_ms, attempts }) => {
+        let is_answered = |own: &PlanWorkflow| {
+            let entries = own.state.iter().flat_map(|state| &state.entries);
+            has_answer(entries.filter(|entry| is_within(split(&entry.step).0, path)))
+        };
+        match &reply {
+            Ok(CallEnd::Done { attempts, .. }) => {
                 self.attempts.fetch_add(attempts.saturating_sub(1).into(), Ordering::Relaxed);
-                CallEnd::Done { result, started_ms: Some(started_ms), ended_ms, attempts }
             }
+            Ok(CallEnd::Waiting(Question::Within)) if self.ctx.state(is_answered) => {
+                return CallEnd::AnsweredWithin;
+            }
+            _ => {}
         }
+        reply.unwrap_or_else(|error| failed(format!("the reply of the worker is invalid: {error}")))
     }
 }
 
@@ -193,14 +188,8 @@ impl Host for WorkflowHost<'_> {
         (call, end)
     }
 
-    async fn record(
-        &self,
-        (step, item): Place,
-        time_ms: u64,
-        event: EntryEvent,
-    ) -> Result<(), PlanJournalError> {
-        let step = self.state.record.plan.steps[step].id.clone();
-        self.append(Entry::new(step, item, time_ms, event));
+    async fn record(&self, entry: Entry) -> Result<(), PlanJournalError> {
+        self.append(entry);
         Ok(())
     }
 
@@ -218,9 +207,10 @@ impl Host for WorkflowHost<'_> {
         let _ = self.ctx.timer(Duration::from_millis(ms)).await;
     }
 
-    async fn answered(&self, place: Place, answer: &StepAnswer) {
+    fn answered(&self, (step, item): Place, answer: &StepAnswer) {
         let event = EntryEvent::Answered { answer: answer.clone(), by: None };
-        drop(self.record(place, self.now_ms(), event).await);
+        let step = self.state.record.plan.steps[step].id.as_str();
+        self.append(Entry::new(step, item, self.now_ms(), event));
     }
 
     /// Lets queries see which steps are running, and whether the run waits for a person.
