@@ -8,7 +8,7 @@ use toolwright_core::Json;
 use toolwright_core::plan::{Plan, PlanError, StepError};
 
 use super::event::Observer;
-use super::journal::{PlanJournalError, StepAnswer};
+use super::journal::{PlanJournalError, RunRecord, StepAnswer};
 use super::report::RunReport;
 use crate::session::Caller;
 
@@ -92,6 +92,13 @@ pub enum PlanRunError {
 
 fn messages(errors: &[PlanError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n")
+}
+
+impl RunRecord {
+    /// Refuses a run that has ended.
+    pub(crate) fn check_open(&self) -> Result<(), PlanRunError> {
+        if self.status.is_final() { Err(PlanRunError::Ended(self.status.as_str())) } else { Ok(()) }
+    }
 }
 
 /// An operation of an engine that is in progress.

@@ -23,7 +23,7 @@ use super::journal::{
 };
 use super::memory::Reservation;
 use super::replay::{
-    NestedEntries, NestedQuestion, Next, Place, Replay, nested_questions, split_entries,
+    NestedEntries, NestedQuestion, Place, Replay, nested_questions, split_entries,
 };
 use super::report::{RunReport, StepQuestion};
 use super::scope::{RunScope, call_id, outermost};
@@ -297,7 +297,6 @@ impl LocalEngine {
             reason.get_or_insert(why.to_owned());
         }
         replay.prepare_report(false);
-        while replay.next().is_some() {}
         let questions = StepQuestion::all(&record.plan, &replay, nested_questions);
         if let Some(open) = questions.iter().find(|own| own.question == Question::Uncertain) {
             let why = format!("it is unknown whether the call '{}' had its effect", open.step);
@@ -307,8 +306,13 @@ impl LocalEngine {
             return self.interrupt(run, &reason).await.map(Err);
         }
         drop((replay, memory));
-        self.journal.append(run, Entry::new("", None, now_ms(), EntryEvent::Resumed)).await?;
+        self.note(run, EntryEvent::Resumed).await?;
         self.drive(run, observer).await.map(Ok)
+    }
+
+    /// Records what happened to a run as a whole.
+    async fn note(&self, run: &str, event: EntryEvent) -> Result<(), PlanRunError> {
+        Ok(self.journal.append(run, Entry::new("", None, now_ms(), event)).await?)
     }
 
     /// Leaves a run that nothing drives as interrupted, with a reason, which is returned.
@@ -316,9 +320,8 @@ impl LocalEngine {
         // An answer waits until the reason is recorded; it would be refused while the run is claimed.
         let _turn = self.answering.lock().await;
         let _claim = self.journal.claim(run).await?;
-        let error = StepError::new(INTERRUPTED, reason);
-        let event = EntryEvent::DriveEnded { error: Some(error) };
-        self.journal.append(run, Entry::new("", None, now_ms(), event)).await?;
+        let error = Some(StepError::new(INTERRUPTED, reason));
+        self.note(run, EntryEvent::DriveEnded { error }).await?;
         self.journal.set_status(run, RunStatus::Interrupted, None).await?;
         Ok(reason.to_owned())
     }
@@ -346,16 +349,10 @@ impl LocalEngine {
         };
         let is_live = claim.is_none();
         let Loaded { record, mut replay, nested_questions, .. } = self.load(run).await?;
-        if record.status.is_final() {
-            return Err(PlanRunError::Ended(record.status.as_str()));
-        }
-        replay.prepare_report(is_live);
-        let mut new: HashSet<(String, Option<usize>)> = HashSet::new();
-        while let Some(next) = replay.next() {
-            if let Next::Ask((at, item), _) = next {
-                new.insert((record.plan.steps[at].id.clone(), item));
-            }
-        }
+        record.check_open()?;
+        let new = replay.prepare_report(is_live).into_iter();
+        let new = new.map(|(at, item)| (record.plan.steps[at].id.clone(), item));
+        let mut new: HashSet<(String, Option<usize>)> = new.collect();
         let unrecorded = nested_questions.iter().filter(|own| !own.is_recorded);
         new.extend(unrecorded.map(|own| (own.step.clone(), own.item)));
         let mut questions = StepQuestion::all(&record.plan, &replay, nested_questions);
@@ -380,8 +377,7 @@ impl LocalEngine {
         }
         if !is_live && leaves_none {
             // Nothing waits any more: until something drives the run, it is interrupted.
-            let event = EntryEvent::DriveEnded { error: None };
-            self.journal.append(run, Entry::new("", None, now_ms(), event)).await?;
+            self.note(run, EntryEvent::DriveEnded { error: None }).await?;
             self.journal.set_status(run, RunStatus::Running, None).await?;
         }
         drop(claim);
@@ -407,9 +403,7 @@ impl LocalEngine {
     }
 
     fn check_record(&self, record: &RunRecord, tools: &PlanTools) -> Result<(), PlanRunError> {
-        if record.status.is_final() {
-            return Err(PlanRunError::Ended(record.status.as_str()));
-        }
+        record.check_open()?;
         let missing = record.plan.steps.iter().filter_map(|step| {
             let path = format!("/steps/{}/tool", pointer::escape(&step.id));
             tools.find(&step.tool, &path).err()
@@ -458,9 +452,7 @@ impl Engine for LocalEngine {
                 return Ok(());
             }
             let (record, _) = self.journal.load(run).await?;
-            if record.status.is_final() {
-                return Err(PlanRunError::Ended(record.status.as_str()));
-            }
+            record.check_open()?;
             let _claim = self.journal.claim(run).await?;
             Ok(self.journal.set_status(run, RunStatus::Cancelled, Some(now_ms())).await?)
         })
@@ -473,14 +465,12 @@ impl Engine for LocalEngine {
             let report = move || {
                 let Loaded { record, mut replay, nested_questions, memory, .. } = loaded;
                 replay.prepare_report(running.is_some());
-                // Recorded results are applied; what comes next is not made.
-                while replay.next().is_some() {}
                 let running = running.map(|calls| lock(&calls).clone()).unwrap_or_default();
                 for ((step, _), started_ms) in running {
                     replay.start(step, started_ms);
                 }
                 let error = replay.error.clone();
-                RunReport::new(record, &replay, nested_questions, None, error).with_memory(memory)
+                RunReport::new(record, &replay, nested_questions, None, error, Some(memory))
             };
             blocking(report).await
         })

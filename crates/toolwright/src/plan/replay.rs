@@ -250,10 +250,16 @@ impl Replay {
         status.ended_ms = Some(status.ended_ms.map_or(time, |known| known.max(time)));
     }
 
-    /// Prepares a report with the arguments of calls. If the run is being driven, a call that was started is in progress.
-    pub(crate) fn prepare_report(&mut self, is_live: bool) {
-        self.has_inputs = true;
-        self.is_live = is_live;
+    /// Applies all recorded results, for a report with the arguments of calls; what comes next is not made. If the run is
+    /// being driven, a call that was started is in progress. Returns the places of questions that are not recorded yet.
+    pub(crate) fn prepare_report(&mut self, is_live: bool) -> Vec<Place> {
+        (self.has_inputs, self.is_live) = (true, is_live);
+        let next = std::iter::from_fn(|| self.next());
+        let asked = next.filter_map(|next| match next {
+            Next::Ask(place, _) => Some(place),
+            _ => None,
+        });
+        asked.collect()
     }
 
     /// Returns how much memory the arguments of the next call take, after recorded results are applied.

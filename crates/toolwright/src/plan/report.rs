@@ -32,22 +32,9 @@ pub struct RunReport {
     pub questions: Vec<StepQuestion>,
     /// Why the run as a whole failed, if no step did; or why the outputs of a run that succeeded cannot be read
     pub error: Option<StepError>,
-    memory: HeldMemory,
+    #[allow(dead_code, reason = "held until the report is dropped")]
+    memory: Option<Arc<Reservation>>,
 }
-
-/// The memory that is reserved for a report. All reports are equal in it.
-#[derive(Debug, Clone, Default)]
-struct HeldMemory(
-    #[allow(dead_code, reason = "held until the report is dropped")] Option<Arc<Reservation>>,
-);
-
-impl PartialEq for HeldMemory {
-    fn eq(&self, _: &HeldMemory) -> bool {
-        true
-    }
-}
-
-impl Eq for HeldMemory {}
 
 /// The report of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,13 +74,14 @@ pub struct StepQuestion {
 }
 
 impl RunReport {
-    /// Reports a run. The outputs are computed if they are not known yet.
+    /// Reports a run. The outputs are computed if they are not known yet. The memory is what is reserved for the report.
     pub(crate) fn new(
         run: RunRecord,
         replay: &Replay,
         nested: Vec<NestedQuestion>,
         outputs: Option<Object>,
         error: Option<StepError>,
+        memory: Option<Arc<Reservation>>,
     ) -> RunReport {
         let interpreter = &replay.interpreter;
         let plan = interpreter.plan();
@@ -131,13 +119,7 @@ impl RunReport {
             Ok(outputs) => (outputs, error),
             Err(too_large) => (Object::new(), error.or(Some(too_large))),
         };
-        RunReport { run, outputs, steps, questions, error, memory: HeldMemory::default() }
-    }
-
-    /// Adds the memory that is reserved for the report.
-    pub(crate) fn with_memory(mut self, memory: Arc<Reservation>) -> RunReport {
-        self.memory = HeldMemory(Some(memory));
-        self
+        RunReport { run, outputs, steps, questions, error, memory }
     }
 
     /// Returns the state of the run.

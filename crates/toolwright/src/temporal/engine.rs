@@ -28,7 +28,7 @@ use super::state::{RunSettings, RunState, ToolPlace};
 use super::values::{INLINE_BYTES, PAYLOAD_BYTES, Values};
 use super::watch::Watch;
 use super::workflow::{PlanWorkflow, ToolsWorkflow, write_answer};
-use crate::handle::{HandleStore, Owner};
+use crate::handle::HandleStore;
 use crate::plan::journal::PlanJournalError;
 use crate::plan::start::{blocking, check_run};
 use crate::plan::{
@@ -149,7 +149,7 @@ impl TemporalEngine {
             let message = "'$handle' has a meaning on Temporal and cannot be in a plan".to_owned();
             return Err(refuse("", message));
         }
-        let owner = Owner { tenant: record.caller.tenant.clone(), conversation: record.id.clone() };
+        let owner = record.owner();
         let needs = Needs::new(&record.plan, &Source::Inputs);
         let inputs = (*record.inputs).clone();
         let inputs = self.values.put(&owner, inputs, &needs, INLINE_BYTES).await;
@@ -268,18 +268,13 @@ impl TemporalEngine {
         let Loaded { state, running } = loaded;
         let mut replay = state.replay();
         replay.prepare_report(true);
-        while replay.next().is_some() {}
         for step in running {
             if let Some(status) = replay.statuses.get_mut(step) {
                 status.state = toolwright_core::plan::StepState::Running;
             }
         }
-        let owner = Owner {
-            tenant: state.record.caller.tenant.clone(),
-            conversation: state.record.id.clone(),
-        };
-        let nested = state.nested_questions();
-        let mut report = RunReport::new(state.record, &replay, nested, None, state.error);
+        let (owner, nested) = (state.record.owner(), state.nested_questions());
+        let mut report = RunReport::new(state.record, &replay, nested, None, state.error, None);
         for (name, value) in report.outputs.iter_mut() {
             let Err(error) = self.values.get(&owner, value).await else { continue };
             *value = Json::Null;
@@ -343,11 +338,9 @@ impl Engine for TemporalEngine {
     ) -> EngineFuture<'a, bool> {
         Box::pin(async move {
             let Loaded { state, .. } = self.load(run).await?;
-            if state.record.status.is_final() {
-                return Err(PlanRunError::Ended(state.record.status.as_str()));
-            }
+            state.record.check_open()?;
             let mut replay = state.replay();
-            while replay.next().is_some() {}
+            replay.prepare_report(true);
             let plan = &state.record.plan;
             let mut asked = StepQuestion::all(plan, &replay, state.nested_questions());
             asked.retain(|own| own.step == step && (item.is_none() || own.item == item));
@@ -356,10 +349,7 @@ impl Engine for TemporalEngine {
             }
             let answer = match answer {
                 StepAnswer::Output(output) => {
-                    let owner = Owner {
-                        tenant: state.record.caller.tenant.clone(),
-                        conversation: state.record.id.clone(),
-                    };
+                    let owner = state.record.owner();
                     let needs = Needs::new(plan, &Source::Step(step.to_owned()));
                     let stored = self.values.put(&owner, output, &needs, INLINE_BYTES).await;
                     let stored = stored.map_err(|error| PlanRunError::Engine(error.message))?;
@@ -380,10 +370,7 @@ impl Engine for TemporalEngine {
 
     fn cancel<'a>(&'a self, run: &'a str) -> EngineFuture<'a, ()> {
         Box::pin(async move {
-            let Loaded { state, .. } = self.load(run).await?;
-            if state.record.status.is_final() {
-                return Err(PlanRunError::Ended(state.record.status.as_str()));
-            }
+            self.load(run).await?.state.record.check_open()?;
             let cancelled = self.handle(run).await?.cancel(WorkflowCancelOptions::default()).await;
             cancelled.map_err(|error| interaction(run, error))
         })

@@ -12,6 +12,7 @@ use toolwright_core::plan::{
 };
 use toolwright_core::{Json, Tool, ToolKind, object};
 
+use crate::handle::Owner;
 use crate::plan::journal::record::read_error;
 use crate::plan::journal::{Entry, EntryEvent};
 use crate::plan::replay::{NestedQuestion, Replay, nested_questions, split_entries};
@@ -126,6 +127,13 @@ impl RunState {
         self.record.ended_ms = fields.optional_count("ended_ms")?;
         self.error = fields.optional("error", read_error)?;
         Ok(())
+    }
+}
+
+impl RunRecord {
+    /// Returns the owner of the values of the run.
+    pub(super) fn owner(&self) -> Owner {
+        Owner { tenant: self.caller.tenant.clone(), conversation: self.id.clone() }
     }
 }
 

@@ -53,7 +53,8 @@ impl Watch {
         if state.entries.len() > self.entries || self.settled.is_empty() {
             let mut replay = state.replay();
             while replay.next().is_some() {}
-            let report = RunReport::new(state.record.clone(), &replay, Vec::new(), None, None);
+            let report =
+                RunReport::new(state.record.clone(), &replay, Vec::new(), None, None, None);
             for (at, step) in report.steps.into_iter().enumerate() {
                 let state = step.status.state;
                 let is_open =

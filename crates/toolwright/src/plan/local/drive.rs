@@ -54,8 +54,7 @@ pub(super) async fn drive(
     };
     host.restore_slots(&loaded.replay).await;
     if record.plan.limits.time_ms.is_some() {
-        let entry = Entry::new("", None, now_ms(), EntryEvent::DriveStarted);
-        engine.journal.append(run, entry).await?;
+        engine.note(run, EntryEvent::DriveStarted).await?;
     }
     let mut driver = Driver::new(&host, loaded.replay, engine.parallel);
     let end = writes.during(driver.run()).await;
@@ -82,8 +81,7 @@ async fn conclude(
     (record.status, record.ended_ms) = (status, status.is_final().then(now_ms));
     let is_resumed = driver.replay.resumed > 0 || driver.replay.error.is_some();
     if record.plan.limits.time_ms.is_some() || error.is_some() || is_resumed {
-        let event = EntryEvent::DriveEnded { error: error.clone() };
-        engine.journal.append(&record.id, Entry::new("", None, now_ms(), event)).await?;
+        engine.note(&record.id, EntryEvent::DriveEnded { error: error.clone() }).await?;
     }
     engine.journal.set_status(&record.id, status, record.ended_ms).await?;
     if status == RunStatus::Running {
@@ -91,8 +89,8 @@ async fn conclude(
     }
     (host.calls.emit)(PlanEventKind::RunEnded { status: record.status });
     let nested = host.calls.run.as_ref().map(|run| run.questions()).unwrap_or_default();
-    let memory = Arc::clone(&host.memory);
-    Ok(RunReport::new(record, &driver.replay, nested, outputs, error).with_memory(memory))
+    let memory = Some(Arc::clone(&host.memory));
+    Ok(RunReport::new(record, &driver.replay, nested, outputs, error, memory))
 }
 
 fn calls(
