@@ -56,30 +56,14 @@ pub(crate) fn waiting(toolbox: &Toolbox, session: &Session, state: &CallState<'_
 
 /// Records a call as cancelled if its future is dropped before it has a result.
 pub(crate) struct AbandonGuard<'w> {
-    toolbox: &'w Toolbox,
-    session: &'w Session,
-    state: &'w CallState<'w>,
-    armed: bool,
-}
-
-impl<'w> AbandonGuard<'w> {
-    pub(crate) fn new(
-        toolbox: &'w Toolbox,
-        session: &'w Session,
-        state: &'w CallState<'w>,
-    ) -> AbandonGuard<'w> {
-        AbandonGuard { toolbox, session, state, armed: true }
-    }
-
-    /// Drops the guard of a call that has its result.
-    pub(crate) fn disarm(mut self) {
-        self.armed = false;
-    }
+    pub(crate) toolbox: &'w Toolbox,
+    pub(crate) session: &'w Session,
+    pub(crate) state: &'w CallState<'w>,
 }
 
 impl Drop for AbandonGuard<'_> {
     fn drop(&mut self) {
-        let (true, Some(ledger)) = (self.armed, self.toolbox.ledger()) else { return };
+        let Some(ledger) = self.toolbox.ledger() else { return };
         let entry = CallEntry {
             error: Some(CallErrorKind::Cancelled),
             source: Some(ResultSource::Executed),

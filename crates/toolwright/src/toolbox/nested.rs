@@ -182,8 +182,7 @@ impl Scope {
     ) -> Result<CallResult, CallError> {
         let active = self.active(tool)?;
         let found = active.toolbox.find(tool).await;
-        let (call, position) = self.nested(&active, tool, arguments.into());
-        result(&self.tool, self.call_found(&active, &call, found, position).await, tool)
+        self.call_found(&active, tool, arguments.into(), found).await
     }
 
     /// Calls a tool that is not in the toolbox, and is otherwise as [`call`](Scope::call).
@@ -193,10 +192,8 @@ impl Scope {
         arguments: impl Into<Json>,
     ) -> Result<CallResult, CallError> {
         let name = &*tool.0.name;
-        let active = self.active(name)?;
-        let (call, position) = self.nested(&active, name, arguments.into());
         let found = Ok(Some(tool.0.clone()));
-        result(&self.tool, self.call_found(&active, &call, found, position).await, name)
+        self.call_found(&self.active(name)?, name, arguments.into(), found).await
     }
 
     /// Calls the tool of a step of a plan. The id of the call is unique within this call. A call that needs approval is
@@ -221,13 +218,6 @@ impl Scope {
         self.active(&self.tool).is_ok_and(|active| active.is_retry())
     }
 
-    /// Returns a call that this one makes, and how often it was made before.
-    fn nested(&self, active: &ActiveCall, tool: &str, arguments: Json) -> (Call, CallPosition) {
-        let position = CallPosition { index: 0, repeats: active.repeats(tool, &arguments) };
-        let id = format!("{}/{tool}", self.call_id);
-        (Call::new(id, tool, Arguments::from_json(&arguments)), position)
-    }
-
     /// Whether the policy of the toolbox lets the caller call a tool, at least with some arguments. The tool
     /// need not exist.
     pub fn may_call(&self, tool: &str) -> bool {
@@ -243,13 +233,20 @@ impl Scope {
     async fn call_found(
         &self,
         active: &Arc<ActiveCall>,
-        call: &Call,
+        tool: &str,
+        arguments: Json,
         found: Result<Option<Arc<Item>>, CallError>,
-        position: CallPosition,
-    ) -> CallStatus {
+    ) -> Result<CallResult, CallError> {
+        let position = CallPosition { index: 0, repeats: active.repeats(tool, &arguments) };
+        let id = format!("{}/{tool}", self.call_id);
+        let call = Call::new(id, tool, Arguments::from_json(&arguments));
         let session = self.nested_session(active);
-        let prepared = self.prepare(active, &session, call, found, position, false).await;
-        pipeline::proceed(&active.toolbox, &session, prepared).await
+        let prepared = self.prepare(active, &session, &call, found, position, false).await;
+        match pipeline::proceed(&active.toolbox, &session, prepared).await {
+            CallStatus::Done(CallResult { error: Some(error), .. }) => Err(error),
+            CallStatus::Done(result) => Ok(result),
+            CallStatus::Waiting(approval) => Err(refused(&self.tool, tool, &approval.reason)),
+        }
     }
 
     /// Returns the session of calls within this one.
@@ -289,17 +286,6 @@ impl Scope {
             }
         }
         prepared
-    }
-}
-
-/// Returns the result of a call that a tool made.
-fn result(outer: &str, status: CallStatus, tool: &str) -> Result<CallResult, CallError> {
-    match status {
-        CallStatus::Done(result) => match result.error {
-            Some(error) => Err(error),
-            None => Ok(result),
-        },
-        CallStatus::Waiting(approval) => Err(refused(outer, tool, &approval.reason)),
     }
 }
 

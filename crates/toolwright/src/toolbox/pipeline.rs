@@ -158,9 +158,9 @@ pub(crate) async fn proceed(
             return CallStatus::Waiting(question(session, &state, runnable));
         }
         Ok(runnable) => {
-            let guard = audit::AbandonGuard::new(toolbox, session, &state);
+            let guard = audit::AbandonGuard { toolbox, session, state: &state };
             let execution = run(toolbox, session, &state, runnable).await;
-            guard.disarm();
+            std::mem::forget(guard);
             execution
         }
         Err(error) => Execution::refused(error),

@@ -134,13 +134,6 @@ impl ToolPage {
         ToolPage { tools, ..ToolPage::default() }
     }
 
-    /// Sets the problems of tools that the source does not offer.
-    #[must_use]
-    pub fn with_problems(mut self, problems: Vec<SourceProblem>) -> ToolPage {
-        self.problems = problems;
-        self
-    }
-
     /// Sets the cursor of the next page.
     #[must_use]
     pub fn with_next(mut self, cursor: impl Into<String>) -> ToolPage {

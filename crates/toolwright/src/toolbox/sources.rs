@@ -153,7 +153,7 @@ impl Sources {
         let slot = &self.slots[index];
         let _guard = slot.refreshing.lock().await;
         lock(&slot.problems).clear();
-        let listed = list(&*slot.source).await;
+        let listed = guarded(LISTING_DEADLINE, list_pages(&*slot.source)).await.flatten();
         self.publish(index, listed);
     }
 
@@ -255,14 +255,8 @@ impl Sources {
         let listed = snapshot.get(name).map(|listed| listed.source);
         let slots = self.slots.iter().enumerate();
         for (index, slot) in slots.filter(|(index, _)| listed.is_none_or(|own| own == *index)) {
-            let resolving = AssertUnwindSafe(async { slot.source.resolve(name).await });
-            let resolving = resolving.catch_unwind();
-            let resolved = match timeout(RESOLVING_DEADLINE, resolving).await {
-                Ok(Ok(resolved)) => resolved,
-                Ok(Err(_)) => Err(SourceError("the source crashed".to_owned())),
-                Err(_) => Err(SourceError(format!("no answer within {RESOLVING_DEADLINE:?}"))),
-            };
-            let handler = match resolved {
+            let resolving = async { slot.source.resolve(name).await };
+            let handler = match guarded(RESOLVING_DEADLINE, resolving).await.flatten() {
                 Ok(Some(handler)) => handler,
                 Ok(None) => continue,
                 Err(source) => {
@@ -290,8 +284,8 @@ impl Sources {
     pub(crate) async fn explain_missing(&self, name: &str) -> MissingTool {
         let mut missing = MissingTool::default();
         for slot in &self.slots {
-            let asked = AssertUnwindSafe(async { slot.source.explain_missing(name).await });
-            if let Ok(Ok(own)) = timeout(RESOLVING_DEADLINE, asked.catch_unwind()).await {
+            let asked = async { slot.source.explain_missing(name).await };
+            if let Ok(own) = guarded(RESOLVING_DEADLINE, asked).await {
                 missing.extend(own);
             }
         }
@@ -348,16 +342,19 @@ impl Sources {
     }
 }
 
-/// Lists all pages of a source.
-async fn list(source: &dyn ToolSource) -> Result<Listing, SourceError> {
-    let listing = AssertUnwindSafe(list_pages(source)).catch_unwind();
-    match timeout(LISTING_DEADLINE, listing).await {
-        Ok(Ok(listing)) => listing,
+/// Waits for a source, which may crash, at most until a deadline.
+async fn guarded<T>(
+    deadline: Duration,
+    operation: impl Future<Output = T>,
+) -> Result<T, SourceError> {
+    match timeout(deadline, AssertUnwindSafe(operation).catch_unwind()).await {
+        Ok(Ok(done)) => Ok(done),
         Ok(Err(_)) => Err(SourceError("the source crashed".to_owned())),
-        Err(_) => Err(SourceError(format!("not finished within {LISTING_DEADLINE:?}"))),
+        Err(_) => Err(SourceError(format!("not finished within {deadline:?}"))),
     }
 }
 
+/// Lists all pages of a source.
 async fn list_pages(source: &dyn ToolSource) -> Result<Listing, SourceError> {
     let mut listing = Listing::default();
     let mut names: HashSet<Arc<str>> = HashSet::new();
