@@ -100,7 +100,7 @@ use crate::session::{Caller, Session};
 ///
 /// Clones share limits, caches and stores. On a single-threaded runtime the deadline of a tool that
 /// blocks its thread cannot hold: define such a tool with [`Handler::blocking`].
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Toolbox {
     /// Shared by clones and by running calls
     parts: Arc<Parts>,
@@ -113,7 +113,7 @@ enum Allowed {
     Rule(Arc<dyn Fn(&str) -> bool + Send + Sync>),
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Parts {
     items: Arc<[Arc<Item>]>,
     names: Arc<HashMap<Arc<str>, usize>>,
@@ -468,27 +468,10 @@ impl Parts {
     }
 }
 
-impl Default for Toolbox {
-    /// An empty toolbox.
-    fn default() -> Toolbox {
-        Toolbox { parts: Arc::default() }
-    }
-}
-
-impl Default for Parts {
-    fn default() -> Parts {
-        Parts {
-            items: Arc::new([]),
-            names: Arc::default(),
-            sources: None,
-            unlisted: None,
-            allowed: None,
-            policy: Arc::default(),
-            journal: SharedJournal::new(MemoryJournal::new()),
-            handles: None,
-            ledger: None,
-            limit: Limit::default(),
-        }
+impl Default for SharedJournal {
+    /// A journal that lasts as long as the process.
+    fn default() -> SharedJournal {
+        SharedJournal::new(MemoryJournal::new())
     }
 }
 

@@ -230,13 +230,11 @@ impl Origins {
         let parameter = path.split('/').nth(1).unwrap_or_default();
         let forms = tool.map_or(&[][..], |tool| &tool.settings().forms);
         let form = forms.iter().find(|(name, _)| name == parameter).map(|(_, form)| *form);
-        match form {
-            _ if takes_handle => (Some((origin.call, pointer)), ReferenceForm::Handle),
-            _ if origin.is_bytes => (Some((origin.call, pointer)), ReferenceForm::Value),
-            None | Some(ValueForm::Json) => (Some((origin.call, pointer)), ReferenceForm::Value),
-            // The value is converted on its way from the handle to the parameter.
-            Some(_) => (Some((origin.call, pointer)), ReferenceForm::Handle),
-        }
+        // Otherwise the value is converted on its way from the handle to the parameter.
+        let is_value = origin.is_bytes || matches!(form, None | Some(ValueForm::Json));
+        let is_value = is_value && !takes_handle;
+        let form = if is_value { ReferenceForm::Value } else { ReferenceForm::Handle };
+        (Some((origin.call, pointer)), form)
     }
 }
 

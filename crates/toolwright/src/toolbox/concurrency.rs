@@ -15,11 +15,8 @@ use crate::session::Scope;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Limit(Option<Arc<Semaphore>>);
 
-/// A permit to run, released on drop.
-#[derive(Debug)]
-pub(crate) struct Permit {
-    _held: Option<OwnedSemaphorePermit>,
-}
+/// A permit to run, released on drop; none without a limit.
+pub(crate) type Permit = Option<OwnedSemaphorePermit>;
 
 impl Limit {
     /// Allows that many concurrent calls, at least one.
@@ -29,12 +26,12 @@ impl Limit {
 
     /// Waits for a permit, at most until the deadline of the call.
     pub(crate) async fn acquire(&self, scope: &Scope) -> Result<Permit, CallError> {
-        let Some(semaphore) = &self.0 else { return Ok(Permit { _held: None }) };
+        let Some(semaphore) = &self.0 else { return Ok(None) };
         if let Ok(permit) = semaphore.clone().try_acquire_owned() {
-            return Ok(Permit { _held: Some(permit) });
+            return Ok(Some(permit));
         }
         let waited = wait(semaphore.clone().acquire_owned(), scope).await?;
-        Ok(Permit { _held: Some(waited.map_err(|_| too_late(scope))?) })
+        Ok(Some(waited.map_err(|_| too_late(scope))?))
     }
 }
 
@@ -54,13 +51,10 @@ pub(crate) fn too_late(scope: &Scope) -> CallError {
     if scope.cancel.is_cancelled() {
         return super::execute::cancelled(&scope.tool);
     }
-    busy(&scope.tool)
-}
-
-fn busy(tool: &str) -> CallError {
     let text = format!(
-        "Too many calls are running, and {tool} could not start in time. Nothing was done. Call \
-         it again later."
+        "Too many calls are running, and {} could not start in time. Nothing was done. Call it again \
+         later.",
+        scope.tool
     );
     CallError::new(CallErrorKind::Busy, text).retryable()
 }
