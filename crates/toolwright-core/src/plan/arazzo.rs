@@ -23,10 +23,11 @@ mod import;
 mod openapi;
 mod schema;
 
+pub use import::import;
+
 use super::document::Plan;
-use super::error::PlanError;
 use super::tools::PlanTools;
-use crate::json::{Json, Object};
+use crate::json::Object;
 
 /// The prefix of our fields.
 const PREFIX: &str = "x-toolwright-";
@@ -47,14 +48,4 @@ pub struct ArazzoExport {
 /// Exports a plan to Arazzo 1.1, with an OpenAPI document of the tools that it uses.
 pub fn export(plan: &Plan, tools: &PlanTools) -> ArazzoExport {
     ArazzoExport { arazzo: export::document(plan), openapi: openapi::document(plan, tools) }
-}
-
-/// Whether a document is an Arazzo document.
-pub fn is_arazzo(document: &Json) -> bool {
-    document.get("arazzo").is_some()
-}
-
-/// Imports a workflow of an Arazzo document. Without the id of a workflow, the document must have only one.
-pub fn import(document: &Json, workflow: Option<&str>) -> Result<Plan, Vec<PlanError>> {
-    import::import(document, workflow)
 }

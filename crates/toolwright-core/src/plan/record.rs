@@ -258,29 +258,25 @@ impl Writer<'_, '_> {
         let recorder = self.recorder;
         let found = recorder.sources.find(value, self.at, &recorder.ids, self.budget);
         let plan_path = format!("{}{pointer}", self.base);
-        match found {
+        let (kind, problem, references) = match found {
+            Found::Nowhere => return self.inside(value, path),
             Found::One(reference) if self.refused.contains(&plan_path) => {
-                let message = format!(
-                    "the value is also at '{reference}', which cannot feed this parameter; it stays as it is"
-                );
-                self.note(RecordNoteKind::Refused, plan_path, message, vec![reference]);
-                Template::Literal(value.clone())
+                let problem = format!("also at '{reference}', which cannot feed this parameter");
+                (RecordNoteKind::Refused, problem, vec![reference])
             }
-            Found::One(reference) => Template::Reference(Box::new(reference)),
+            Found::One(reference) => return Template::Reference(Box::new(reference)),
             Found::Several(references) => {
-                let message = "the value is in several results; it stays as it is".to_owned();
-                self.note(RecordNoteKind::Ambiguous, plan_path, message, references);
-                Template::Literal(value.clone())
+                (RecordNoteKind::Ambiguous, "in several results".to_owned(), references)
             }
             Found::InText(reference) => {
-                let message = format!(
-                    "the value is a part of the text at '{reference}', to which no reference can lead; it stays as it is"
-                );
-                self.note(RecordNoteKind::PartOfText, plan_path, message, vec![reference]);
-                Template::Literal(value.clone())
+                let problem =
+                    format!("a part of the text at '{reference}', to which no reference can lead");
+                (RecordNoteKind::PartOfText, problem, vec![reference])
             }
-            Found::Nowhere => self.inside(value, path),
-        }
+        };
+        let message = format!("the value is {problem}; it stays as it is");
+        self.note(kind, plan_path, message, references);
+        Template::Literal(value.clone())
     }
 
     fn inside(&mut self, value: &Json, path: &Path<'_>) -> Template {

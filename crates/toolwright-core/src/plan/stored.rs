@@ -159,7 +159,7 @@ fn add(out: &mut Object, name: &str, pointer: &str, found: Option<Json>) {
 }
 
 /// Returns the rest of a pointer to something at or below another one.
-fn below<'p>(pointer: &'p str, above: &str) -> Option<&'p str> {
+pub(super) fn below<'p>(pointer: &'p str, above: &str) -> Option<&'p str> {
     pointer.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

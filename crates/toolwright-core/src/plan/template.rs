@@ -209,7 +209,7 @@ impl Template {
     }
 
     /// Joins items. Without references among them, the array is a literal.
-    fn array(items: Vec<Template>) -> Template {
+    pub(super) fn array(items: Vec<Template>) -> Template {
         if items.iter().all(Template::is_literal) {
             let items = items.into_iter().filter_map(Template::into_literal);
             Template::Literal(Json::Array(items.collect()))
@@ -219,7 +219,7 @@ impl Template {
     }
 
     /// Joins members. Without references among them, the object is a literal.
-    fn object(members: Vec<(Key, Template)>) -> Template {
+    pub(super) fn object(members: Vec<(Key, Template)>) -> Template {
         if members.iter().all(|(_, template)| template.is_literal()) {
             let literal = |(key, value): (Key, Template)| Some((key, value.into_literal()?));
             Template::Literal(Json::Object(members.into_iter().filter_map(literal).collect()))

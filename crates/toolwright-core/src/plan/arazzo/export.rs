@@ -48,17 +48,18 @@ pub(super) fn expressible_outputs(
         .collect()
 }
 
+/// Returns what Arazzo can express of the arguments of a step.
+pub(super) fn expressible_args(step: &Step, inputs: Option<&Json>) -> Vec<(String, Template)> {
+    let args = step.args.iter();
+    args.map(|(name, template)| (name.clone(), expressible(template, inputs))).collect()
+}
+
 /// Returns the steps that a step of Arazzo must name: those of `after`, and those that only `x-toolwright` fields
 /// refer to.
 pub(super) fn depends_on(step: &Step, inputs: Option<&Json>) -> Vec<String> {
-    let mut said: Vec<&str> = Vec::new();
-    let args: Vec<Template> =
-        step.args.iter().map(|(_, template)| expressible(template, inputs)).collect();
-    for (_, reference) in args.iter().flat_map(Template::references) {
-        if let Source::Step(id) = &reference.source {
-            said.push(id);
-        }
-    }
+    let args = expressible_args(step, inputs);
+    let said = args.iter().flat_map(|(_, template)| template.references());
+    let said: Vec<&Source> = said.map(|(_, reference)| &reference.source).collect();
     let mut out: Vec<String> = Vec::new();
     let mut add = |id: &str| {
         if !out.iter().any(|other| other == id) {
@@ -68,7 +69,7 @@ pub(super) fn depends_on(step: &Step, inputs: Option<&Json>) -> Vec<String> {
     step.after.iter().for_each(|id| add(id));
     for (_, reference) in step.references() {
         match &reference.source {
-            Source::Step(id) if !said.contains(&id.as_str()) => add(id),
+            source @ Source::Step(id) if !said.contains(&source) => add(id),
             _ => {}
         }
     }
@@ -185,11 +186,7 @@ impl<'p> Exporter<'p> {
             let id = |id: &String| self.ids.get(id.as_str()).unwrap_or(id).clone();
             out.insert("dependsOn", depends.iter().map(id).collect::<Vec<String>>());
         }
-        let args: Vec<(String, Template)> = step
-            .args
-            .iter()
-            .map(|(name, template)| (name.clone(), expressible(template, inputs)))
-            .collect();
+        let args = expressible_args(step, inputs);
         let argument = |(name, template): &(String, Template)| {
             (key(name), encode(template, &|reference| self.expression(reference)))
         };

@@ -1,7 +1,7 @@
 //! Runtime expressions, and values that have them.
 
-use crate::json::pointer::{Path, escape, segments};
-use crate::json::{Json, key};
+use crate::json::pointer::{escape, segments};
+use crate::json::{Json, Key, key};
 use crate::plan::template::{Reference, ReferenceForm, Source, Template};
 use crate::schema::expand;
 
@@ -109,7 +109,7 @@ fn declares(inputs: Option<&Json>, name: &str) -> bool {
 /// Returns what Arazzo can express of a value: references without defaults and forms, and null in place
 /// of what would be understood otherwise.
 pub(super) fn expressible(template: &Template, inputs: Option<&Json>) -> Template {
-    normalize(&match template {
+    match template {
         Template::Literal(value) => Template::Literal(expressible_literal(value)),
         Template::Reference(reference) if is_expressible(reference, inputs) => {
             Template::Reference(Box::new(Reference {
@@ -120,20 +120,19 @@ pub(super) fn expressible(template: &Template, inputs: Option<&Json>) -> Templat
         }
         Template::Reference(_) => Template::Literal(Json::Null),
         Template::Array(items) => {
-            Template::Array(items.iter().map(|item| expressible(item, inputs)).collect())
+            Template::array(items.iter().map(|item| expressible(item, inputs)).collect())
         }
         Template::Object(members) => {
             let names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
             if ["context", "selector", "type"].iter().all(|name| names.contains(name)) {
                 Template::Literal(Json::Null)
             } else {
-                let member = |(name, value): &(crate::json::Key, Template)| {
-                    (name.clone(), expressible(value, inputs))
-                };
-                Template::Object(members.iter().map(member).collect())
+                let member =
+                    |(name, value): &(Key, Template)| (name.clone(), expressible(value, inputs));
+                Template::object(members.iter().map(member).collect())
             }
         }
-    })
+    }
 }
 
 fn expressible_literal(value: &Json) -> Json {
@@ -149,11 +148,6 @@ fn expressible_literal(value: &Json) -> Json {
     }
 }
 
-/// Returns the template as parsing it returns it: without templates that are literals in parts.
-pub(super) fn normalize(template: &Template) -> Template {
-    Template::parse(&template.to_json(), &Path::ROOT, &mut Vec::new())
-}
-
 /// Writes an expressible value, with an expression for each reference.
 pub(super) fn encode(template: &Template, expression: &dyn Fn(&Reference) -> String) -> Json {
     match template {
@@ -163,9 +157,8 @@ pub(super) fn encode(template: &Template, expression: &dyn Fn(&Reference) -> Str
             Json::Array(items.iter().map(|item| encode(item, expression)).collect())
         }
         Template::Object(members) => {
-            let member = |(name, value): &(crate::json::Key, Template)| {
-                (name.clone(), encode(value, expression))
-            };
+            let member =
+                |(name, value): &(Key, Template)| (name.clone(), encode(value, expression));
             Json::Object(members.iter().map(member).collect())
         }
     }

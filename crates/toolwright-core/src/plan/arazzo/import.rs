@@ -6,14 +6,14 @@ mod value;
 use std::collections::HashMap;
 
 use super::PREFIX;
-use super::export::expressible_outputs;
-use super::expression::normalize;
+use super::export::{depends_on, expressible_args, expressible_outputs};
 use super::schema::{extract, rewrite};
 use crate::json::pointer::{Path, escape};
 use crate::json::{Json, Object, key};
 use crate::object;
 use crate::plan::document::Plan;
 use crate::plan::error::{PlanError, PlanErrorKind};
+use crate::plan::stored::below;
 use crate::plan::template::Template;
 
 /// Members of objects that a plan has, or that are only about the document. Members that it must refuse
@@ -35,7 +35,8 @@ const WORKFLOW: &[&str] = &[
     "x-toolwright-limits",
 ];
 
-pub(super) fn import(document: &Json, workflow: Option<&str>) -> Result<Plan, Vec<PlanError>> {
+/// Imports a workflow of an Arazzo document. Without the id of a workflow, the document must have only one.
+pub fn import(document: &Json, workflow: Option<&str>) -> Result<Plan, Vec<PlanError>> {
     let mut importer = Importer::new(document);
     let plan = importer.document(workflow);
     if importer.errors.is_empty()
@@ -232,7 +233,7 @@ impl<'d> Importer<'d> {
         if let Some(Json::Object(declared)) = members.get("outputs") {
             for (name, value) in declared.iter() {
                 let template = self.value(value, &outputs_path.key(name));
-                outputs.push((name.to_owned(), normalize(&template)));
+                outputs.push((name.to_owned(), template));
             }
         }
         if let Some(own) = members.get("x-toolwright-outputs") {
@@ -289,18 +290,10 @@ impl<'d> Importer<'d> {
         for replaced in &self.replaced {
             let (path, name, is_same) = match replaced {
                 Replaced::Arguments { step, path, value } => {
-                    let args = &plan.steps[*step].args;
-                    let own: Vec<(String, Template)> = args
-                        .iter()
-                        .map(|(name, own)| {
-                            (name.clone(), super::expression::expressible(own, inputs))
-                        })
-                        .collect();
-                    (path, "args", own == *value)
+                    (path, "args", expressible_args(&plan.steps[*step], inputs) == *value)
                 }
                 Replaced::Dependencies { step, path, value } => {
-                    let own = super::export::depends_on(&plan.steps[*step], inputs);
-                    (path, "after", own == *value)
+                    (path, "after", depends_on(&plan.steps[*step], inputs) == *value)
                 }
                 Replaced::Outputs { path, value } => {
                     (path, "outputs", expressible_outputs(&plan.outputs, inputs) == *value)
@@ -320,13 +313,8 @@ impl<'d> Importer<'d> {
     /// Replaces paths into the plan by paths into the document.
     fn relocate(&self, errors: Vec<PlanError>) -> Vec<PlanError> {
         let relocate = |mut error: PlanError| {
-            let is_below = |place: &str| {
-                error
-                    .path
-                    .strip_prefix(place)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
-            let nearest = self.places.iter().filter(|(place, _)| is_below(place));
+            let nearest =
+                self.places.iter().filter(|(place, _)| below(&error.path, place).is_some());
             if let Some((place, path)) = nearest.max_by_key(|(place, _)| place.len()) {
                 error.path.replace_range(..place.len(), path);
             }

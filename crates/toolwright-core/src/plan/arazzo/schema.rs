@@ -1,25 +1,16 @@
 //! Schemas inside of other documents, where references that begin with `#` start at another root.
 
 use crate::json::Json;
+use crate::plan::stored::below;
 
 /// Moves a schema to a place of another document: `#/…` becomes `#` + place + `/…`.
 pub(super) fn embed(schema: &Json, place: &str) -> Json {
-    rewrite(schema, &|reference| {
-        let rest = reference.strip_prefix('#').filter(|rest| is_pointer(rest))?;
-        Some(format!("#{place}{rest}"))
-    })
+    rewrite(schema, &|reference| Some(format!("#{place}{}", below(reference, "#")?)))
 }
 
 /// Takes a schema out of a place of another document: the reverse of [`embed`].
 pub(super) fn extract(schema: &Json, place: &str) -> Json {
-    rewrite(schema, &|reference| {
-        let rest = reference.strip_prefix('#')?.strip_prefix(place)?;
-        is_pointer(rest).then(|| format!("#{rest}"))
-    })
-}
-
-fn is_pointer(text: &str) -> bool {
-    text.is_empty() || text.starts_with('/')
+    rewrite(schema, &|reference| Some(format!("#{}", below(reference.strip_prefix('#')?, place)?)))
 }
 
 /// Rewrites the references of a schema. With an `$id`, they do not start at the root of the document, and

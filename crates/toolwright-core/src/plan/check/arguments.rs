@@ -6,9 +6,11 @@ use std::convert::Infallible;
 use super::{Checker, argument_path, step_path};
 use crate::args::Parameters;
 use crate::args::coerce::mend::OF_OBJECTS;
+use crate::json::pointer::Path;
 use crate::json::{Json, Object, key};
 use crate::plan::document::Step;
 use crate::plan::error::{PlanError, PlanErrorKind};
+use crate::plan::stored::below;
 use crate::plan::tools::PlanTool;
 use crate::schema::Violation;
 
@@ -70,8 +72,7 @@ fn literals(step: &Step, parameters: &Parameters, errors: &mut Vec<PlanError>) {
     let mut arguments = Object::with_capacity(step.args.len());
     let mut references = Vec::new();
     for (name, template) in known {
-        let prefix = argument_path(step, name);
-        let prefix = prefix.strip_prefix(&(step_path(step) + "/args")).unwrap_or_default();
+        let prefix = Path::ROOT.key(name).pointer();
         references
             .extend(template.references().into_iter().map(|(path, _)| format!("{prefix}{path}")));
         let mut null = |_: &_| Ok::<_, Infallible>(Cow::Owned(Json::Null));
@@ -95,14 +96,9 @@ fn literals(step: &Step, parameters: &Parameters, errors: &mut Vec<PlanError>) {
 
 /// Whether a violation may vanish when the reference at a path has its value.
 fn depends_on(violation: &Violation, reference: &str) -> bool {
-    let is_below = |path: &str, above: &str| {
-        path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
     // These say something about an enclosing value without looking at the values in it.
     let is_outer =
         |keyword: &str| OF_OBJECTS.contains(&keyword) || matches!(keyword, "minItems" | "maxItems");
-    if is_below(&violation.path, reference) {
-        return true;
-    }
-    is_below(reference, &violation.path) && !is_outer(&violation.keyword)
+    below(&violation.path, reference).is_some()
+        || below(reference, &violation.path).is_some() && !is_outer(&violation.keyword)
 }

@@ -1,8 +1,8 @@
 //! Edges: whether the output that a reference leads to exists, and fits what it feeds.
 
 use super::{CheckedEdge, Checker, EdgeFit, MAX_SCHEMA_BYTES, step_path};
+use crate::json::Json;
 use crate::json::pointer::Path;
-use crate::json::{Json, Object};
 use crate::object;
 use crate::plan::condition::Condition;
 use crate::plan::document::Step;
@@ -35,14 +35,10 @@ impl Checker<'_> {
             }
         }
         for (name, template) in &plan.outputs {
-            let outputs = Path::ROOT.key("outputs");
-            let mut found = Vec::new();
-            template.visit(&outputs.key(name), &mut |path, reference| {
-                found.push((path.pointer(), reference));
-            });
-            for (path, reference) in found {
+            let base = Path::ROOT.key("outputs").key(name).pointer();
+            for (path, reference) in template.references() {
                 let (fit, problem) = self.edge(None, reference, &Target::Anything);
-                self.record(path, reference, fit, problem);
+                self.record(base.clone() + &path, reference, fit, problem);
             }
         }
     }
@@ -214,10 +210,7 @@ fn described(schema: &Json) -> String {
         (text.len() <= 60).then_some(text)
     };
     let named = types(schema).map(|types| types.join(" or "));
-    let members: &Object = match schema {
-        Json::Object(members) => members,
-        _ => return "any value".to_owned(),
-    };
+    let Json::Object(members) = schema else { return "any value".to_owned() };
     let values = members.get("enum").or_else(|| members.get("const")).and_then(short);
     match (values, named) {
         (Some(values), _) => values,

@@ -4,7 +4,7 @@ use super::{Importer, Replaced, plan_step};
 use crate::json::pointer::Path;
 use crate::json::{Json, Object, key};
 use crate::object;
-use crate::plan::arazzo::expression::{Expression, is_pointer, is_selector, normalize};
+use crate::plan::arazzo::expression::{Expression, is_pointer, is_selector};
 use crate::plan::template::Template;
 
 const STEP: &[&str] = &[
@@ -97,9 +97,9 @@ impl<'d> Importer<'d> {
         let args = self.arguments(members, path, shared);
         let body = path.key("requestBody");
         if let Some(own) = members.get("x-toolwright-args") {
-            let value = args.iter().map(|(name, value)| (name.clone(), normalize(value))).collect();
             let path_of_payload = body.key("payload").pointer();
-            self.replaced.push(Replaced::Arguments { step: at, path: path_of_payload, value });
+            let replaced = Replaced::Arguments { step: at, path: path_of_payload, value: args };
+            self.replaced.push(replaced);
             out.insert("args", own.clone());
             let place = path.key("x-toolwright-args").pointer();
             self.places.push((format!("{base}/args"), place));

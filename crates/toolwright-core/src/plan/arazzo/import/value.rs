@@ -2,7 +2,7 @@
 
 use super::Importer;
 use crate::json::pointer::Path;
-use crate::json::{Json, Key, key};
+use crate::json::{Json, key};
 use crate::plan::arazzo::expression::{
     Expression, input_reference, is_dynamic, is_pointer, is_selector,
 };
@@ -18,34 +18,19 @@ impl<'d> Importer<'d> {
             },
             value if is_selector(value) => self.selector(value, path),
             Json::Array(items) => {
-                let items: Vec<Template> = items
-                    .iter()
-                    .enumerate()
-                    .map(|(at, item)| self.value(item, &path.index(at)))
-                    .collect();
-                if items.iter().all(Template::is_literal) {
-                    Template::Literal(value.clone())
-                } else {
-                    Template::Array(items)
-                }
+                let items = items.iter().enumerate();
+                Template::array(items.map(|(at, item)| self.value(item, &path.index(at))).collect())
             }
             Json::Object(members) => {
-                let parts: Vec<(Key, Template)> = members
-                    .iter()
-                    .map(|(name, value)| (key(name), self.value(value, &path.key(name))))
-                    .collect();
-                if parts.iter().all(|(_, part)| part.is_literal()) {
-                    return Template::Literal(value.clone());
+                let part = |(name, value)| (key(name), self.value(value, &path.key(name)));
+                let template = Template::object(members.iter().map(part).collect());
+                let own = ["$from", "$literal"].into_iter();
+                for name in own.filter(|name| !template.is_literal() && members.contains_key(name))
+                {
+                    let message = format!("a plan cannot have '{name}' beside an expression");
+                    self.refuse(&path.key(name), message);
                 }
-                for name in ["$from", "$literal"] {
-                    if members.contains_key(name) {
-                        self.refuse(
-                            &path.key(name),
-                            format!("a plan cannot have '{name}' beside an expression"),
-                        );
-                    }
-                }
-                Template::Object(parts)
+                template
             }
             other => Template::Literal(other.clone()),
         }
