@@ -20,22 +20,6 @@ mod scene;
 mod style;
 mod timeline;
 
-use super::document::Plan;
-use super::graph::Graph;
-use super::state::StepStatus;
-
-/// Draws a plan as SVG. `run` has the status of each step, in the order of the plan; if it is empty,
-/// the plan is drawn without states.
-pub fn svg(plan: &Plan, graph: &Graph, run: &[StepStatus]) -> String {
-    picture::draw(plan, graph, run)
-}
-
-/// Draws a plan as a Mermaid flowchart, with `run` as in [`svg`].
-pub fn mermaid(plan: &Plan, graph: &Graph, run: &[StepStatus]) -> String {
-    mermaid::draw(plan, graph, run)
-}
-
-/// Draws the timeline of a run as SVG: a bar for each step from its start to its end.
-pub fn timeline(plan: &Plan, run: &[StepStatus]) -> String {
-    timeline::draw(plan, run)
-}
+pub use mermaid::mermaid;
+pub use picture::svg;
+pub use timeline::timeline;

@@ -10,18 +10,6 @@ pub(super) const MARGIN: i64 = 24;
 const FONT: &str = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Noto Sans CJK SC', \
                     'PingFang SC', 'Microsoft YaHei', sans-serif";
 
-/// A text of a picture.
-pub(super) struct Text<'t> {
-    pub(super) x: i64,
-    /// The baseline
-    pub(super) y: i64,
-    pub(super) size: i64,
-    /// The class of the style, empty for ordinary text
-    pub(super) class: &'static str,
-    pub(super) anchor: Anchor,
-    pub(super) content: &'t str,
-}
-
 /// Which end of a text its position is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
@@ -51,17 +39,25 @@ impl Canvas {
         self.raw(format_args!("<title>{}</title>", escape(text)));
     }
 
-    pub(super) fn text(&mut self, text: &Text<'_>) {
-        let class = match text.class {
+    /// Adds a text at a point of its baseline. The class of ordinary text is empty.
+    pub(super) fn text(
+        &mut self,
+        (x, y): (i64, i64),
+        size: i64,
+        class: &str,
+        anchor: Anchor,
+        text: &str,
+    ) {
+        let class = match class {
             "" => String::new(),
             class => format!(" class=\"{class}\""),
         };
-        let anchor = match text.anchor {
+        let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
             Anchor::End => " text-anchor=\"end\"",
         };
-        let (x, y, size, text) = (text.x, text.y, text.size, escape(text.content));
+        let text = escape(text);
         self.raw(format_args!(
             "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{class}{anchor}>{text}</text>"
         ));

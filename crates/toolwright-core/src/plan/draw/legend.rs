@@ -1,10 +1,10 @@
 //! What the symbols and lines of a picture mean.
 
-use super::canvas::{Anchor, Canvas, MARGIN, Text};
+use super::canvas::{Anchor, Canvas, MARGIN};
 use super::label::width;
 use super::scene::{LineKind, Node, Scene};
 use super::style;
-use crate::plan::state::{StepState, StepStatus};
+use crate::plan::state::StepState;
 
 const SIZE: i64 = 11;
 const ROW: i64 = 20;
@@ -21,10 +21,10 @@ enum Key {
 }
 
 /// Lists what the picture has: states with their counts, and kinds of lines if there are several.
-pub(super) fn legend(scene: &Scene<'_>, status: &dyn Fn(usize) -> Option<StepStatus>) -> Legend {
+pub(super) fn legend(scene: &Scene<'_>) -> Legend {
     let mut entries = Vec::new();
     for state in StepState::ALL {
-        let has_state = |node: &&Node<'_>| matches!(node, Node::Step(at, _) if status(*at).is_some_and(|status| status.state == state));
+        let has_state = |node: &&Node<'_>| matches!(node, Node::Step(at, _) if scene.status(*at).is_some_and(|status| status.state == state));
         match scene.nodes.iter().filter(has_state).count() {
             0 => {}
             count => entries.push((Key::State(state), format!("{count} {}", state.as_str()))),
@@ -71,8 +71,7 @@ impl Legend {
                 }
             }
             x += sign;
-            let (class, anchor) = ("quiet", Anchor::Start);
-            canvas.text(&Text { x, y, size: SIZE, class, anchor, content });
+            canvas.text((x, y), SIZE, "quiet", Anchor::Start, content);
             canvas.raw(format_args!("\n"));
             x += text + GAP;
         }

@@ -8,8 +8,9 @@ use crate::plan::document::Plan;
 use crate::plan::graph::Graph;
 use crate::plan::state::{StepState, StepStatus};
 
-pub(super) fn draw(plan: &Plan, graph: &Graph, run: &[StepStatus]) -> String {
-    let scene = Scene::new(plan, graph);
+/// Draws a plan as a Mermaid flowchart, with `run` as in [`svg`](super::svg).
+pub fn mermaid(plan: &Plan, graph: &Graph, run: &[StepStatus]) -> String {
+    let scene = Scene::new(plan, graph, run);
     // Writing to a text does not fail.
     let mut out = String::new();
     if let Some(name) = &plan.name {
@@ -20,10 +21,7 @@ pub(super) fn draw(plan: &Plan, graph: &Graph, run: &[StepStatus]) -> String {
         let name = escape(scene.name(at));
         let line = match *node {
             Node::Step(position, step) => {
-                let status = match run {
-                    [] => None,
-                    run => Some(run.get(position).copied().unwrap_or_default()),
-                };
+                let status = scene.status(position);
                 let (time, form) = facts(step, status.as_ref());
                 let symbol = status
                     .map(|status| format!("{} ", style::of(status.state).letter))

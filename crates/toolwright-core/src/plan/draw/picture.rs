@@ -1,6 +1,6 @@
 //! The graph of a plan as SVG.
 
-use super::canvas::{Anchor, Canvas, MARGIN, Text};
+use super::canvas::{Anchor, Canvas, MARGIN};
 use super::label::{shorten, width};
 use super::layout::{BoxSize, Layout, Rect, Route, lay_out};
 use super::legend::legend;
@@ -36,14 +36,10 @@ const LABEL_WIDTH: i64 = 120;
 /// The least width of a picture with a name or a legend.
 const LEAST_WIDTH: i64 = 360;
 
-pub(super) fn draw(plan: &Plan, graph: &Graph, run: &[StepStatus]) -> String {
-    let scene = Scene::new(plan, graph);
-    let status = |step: usize| match run {
-        [] => None,
-        run => Some(run.get(step).copied().unwrap_or_default()),
-    };
-    let picture = Picture::new(&scene, &status);
-    picture.draw(plan, &status)
+/// Draws a plan as SVG. `run` has the status of each step, in the order of the plan; if it is empty,
+/// the plan is drawn without states.
+pub fn svg(plan: &Plan, graph: &Graph, run: &[StepStatus]) -> String {
+    Picture::new(&Scene::new(plan, graph, run)).draw(plan)
 }
 
 /// A picture in progress.
@@ -54,13 +50,13 @@ struct Picture<'s, 'p> {
 }
 
 impl<'s, 'p> Picture<'s, 'p> {
-    fn new(scene: &'s Scene<'p>, status: &dyn Fn(usize) -> Option<StepStatus>) -> Self {
+    fn new(scene: &'s Scene<'p>) -> Self {
         let step_width = scene
             .nodes
             .iter()
             .filter_map(|node| match *node {
                 Node::Step(at, step) => {
-                    let status = status(at);
+                    let status = scene.status(at);
                     let (time, form) = facts(step, status.as_ref());
                     let symbol = if status.is_some() { SYMBOL } else { 0 };
                     let line = |left: i64, right: &str| match width(right, SMALL) {
@@ -90,25 +86,17 @@ impl<'s, 'p> Picture<'s, 'p> {
         Picture { scene, layout, canvas: Canvas::new() }
     }
 
-    fn draw(mut self, plan: &Plan, status: &dyn Fn(usize) -> Option<StepStatus>) -> String {
+    fn draw(mut self, plan: &Plan) -> String {
         let name = plan.name.as_deref().unwrap_or_default();
         let top = if name.is_empty() { MARGIN } else { MARGIN + 30 };
-        let legend = legend(self.scene, status);
+        let legend = legend(self.scene);
         let is_bare = name.is_empty() && legend.is_empty();
         let content = self.layout.width.max(if is_bare { 0 } else { LEAST_WIDTH });
         let (total_width, left) =
             (content + 2 * MARGIN, MARGIN + (content - self.layout.width) / 2);
         if !name.is_empty() {
             let text = &shorten(name, 16, content);
-            let (x, y) = (MARGIN, MARGIN + 14);
-            self.canvas.text(&Text {
-                x,
-                y,
-                size: 16,
-                class: "bold",
-                anchor: Anchor::Start,
-                content: text,
-            });
+            self.canvas.text((MARGIN, MARGIN + 14), 16, "bold", Anchor::Start, text);
             self.canvas.raw(format_args!("\n"));
         }
         self.canvas.raw(format_args!(
@@ -119,7 +107,7 @@ impl<'s, 'p> Picture<'s, 'p> {
         self.lines();
         self.labels(plan.steps.len());
         for at in 0..self.scene.nodes.len() {
-            self.node(at, status);
+            self.node(at);
         }
         self.canvas.raw(format_args!("</g>\n"));
         let bottom = legend.draw(&mut self.canvas, top + self.layout.height, content);
@@ -162,20 +150,19 @@ impl<'s, 'p> Picture<'s, 'p> {
                 self.canvas.raw(format_args!(
                     "<rect x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{height}\" fill=\"#fff\"/>"
                 ));
-                let (y, class, anchor) = (y + 4, "quiet", Anchor::Middle);
-                self.canvas.text(&Text { x, y, size: SMALL, class, anchor, content });
+                self.canvas.text((x, y + 4), SMALL, "quiet", Anchor::Middle, content);
                 self.canvas.raw(format_args!("\n"));
                 taken.push(rect);
             }
         }
     }
 
-    fn node(&mut self, at: usize, status: &dyn Fn(usize) -> Option<StepStatus>) {
+    fn node(&mut self, at: usize) {
         let rect = self.layout.boxes[at];
         let name = self.scene.name(at);
         match self.scene.nodes[at] {
             Node::Step(position, step) => {
-                let status = status(position);
+                let status = self.scene.status(position);
                 let style = status.map_or(style::PLAIN, |status| style::of(status.state));
                 self.canvas.raw(format_args!("<g>"));
                 self.canvas.title(&describe(step, status.as_ref()));
@@ -220,8 +207,7 @@ impl<'s, 'p> Picture<'s, 'p> {
                      rx=\"12\" fill=\"{fill}\" stroke=\"#7b8794\"/>"
                 ));
                 let text = &shorten(name, SMALL, wide - 2 * PADDING + 4);
-                let (x, y, class, anchor) = (x + wide / 2, y + 16, "", Anchor::Middle);
-                self.canvas.text(&Text { x, y, size: SMALL, class, anchor, content: text });
+                self.canvas.text((x + wide / 2, y + 16), SMALL, "", Anchor::Middle, text);
                 self.canvas.raw(format_args!("</g>\n"));
             }
         }
@@ -242,10 +228,9 @@ impl<'s, 'p> Picture<'s, 'p> {
         let aside_width = width(aside, SMALL);
         let room = right - left - if aside_width > 0 { aside_width + 6 } else { 0 };
         let text = &shorten(text, measure, room);
-        self.canvas.text(&Text { x: left, y, size, class, anchor: Anchor::Start, content: text });
+        self.canvas.text((left, y), size, class, Anchor::Start, text);
         if !aside.is_empty() {
-            let (anchor, class) = (Anchor::End, "quiet");
-            self.canvas.text(&Text { x: right, y, size: SMALL, class, anchor, content: aside });
+            self.canvas.text((right, y), SMALL, "quiet", Anchor::End, aside);
         }
     }
 }

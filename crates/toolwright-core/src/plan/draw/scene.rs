@@ -67,11 +67,13 @@ pub(super) struct Scene<'p> {
     /// The layer of each node
     pub(super) layers: Vec<usize>,
     pairs: HashMap<(usize, usize), usize>,
+    /// The status of each step; empty if the plan is drawn without states
+    run: &'p [StepStatus],
 }
 
 impl<'p> Scene<'p> {
-    pub(super) fn new(plan: &'p Plan, graph: &Graph) -> Scene<'p> {
-        let mut scene = Scene::default();
+    pub(super) fn new(plan: &'p Plan, graph: &Graph, run: &'p [StepStatus]) -> Scene<'p> {
+        let mut scene = Scene { run, ..Scene::default() };
         scene.nodes.extend(plan.steps.iter().enumerate().map(|(at, step)| Node::Step(at, step)));
         for (at, step) in plan.steps.iter().enumerate() {
             for (path, reference) in step.references() {
@@ -180,6 +182,12 @@ impl<'p> Scene<'p> {
         }
         let first = layers.iter().copied().min().unwrap_or(0);
         layers.into_iter().map(|layer| layer - first).collect()
+    }
+
+    /// Returns the status of a step, unless the plan is drawn without states.
+    pub(super) fn status(&self, step: usize) -> Option<StepStatus> {
+        let has_states = !self.run.is_empty();
+        has_states.then(|| self.run.get(step).copied().unwrap_or_default())
     }
 
     /// Returns the text of a node.

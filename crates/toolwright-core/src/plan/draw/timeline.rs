@@ -1,6 +1,6 @@
 //! The timeline of a run as SVG.
 
-use super::canvas::{Anchor, Canvas, MARGIN, Text};
+use super::canvas::{Anchor, Canvas, MARGIN};
 use super::label::{duration, shorten, width};
 use super::scene::describe;
 use super::style;
@@ -19,7 +19,8 @@ const SYMBOL: i64 = 18;
 /// Maximum number of lines of the grid.
 const MAX_TICKS: u64 = 8;
 
-pub(super) fn draw(plan: &Plan, run: &[StepStatus]) -> String {
+/// Draws the timeline of a run as SVG: a bar for each step from its start to its end.
+pub fn timeline(plan: &Plan, run: &[StepStatus]) -> String {
     let status = |at: usize| run.get(at).copied().unwrap_or_default();
     let mut rows: Vec<(&Step, StepStatus)> =
         plan.steps.iter().enumerate().map(|(at, step)| (step, status(at))).collect();
@@ -39,16 +40,14 @@ pub(super) fn draw(plan: &Plan, run: &[StepStatus]) -> String {
     let mut canvas = Canvas::new();
     let name = plan.name.as_deref().unwrap_or("plan");
     let heading = format!("{} · {}", shorten(name, 16, CHART), duration(total));
-    let (class, anchor) = ("bold", Anchor::Start);
-    canvas.text(&Text { x: MARGIN, y: MARGIN + 14, size: 16, class, anchor, content: &heading });
+    canvas.text((MARGIN, MARGIN + 14), 16, "bold", Anchor::Start, &heading);
     canvas.raw(format_args!("\n"));
     let tick = tick(total);
     for at in (0..=total).step_by(usize::try_from(tick).unwrap_or(usize::MAX)) {
         let x = x(at);
         canvas.raw(format_args!("<path class=\"grid\" d=\"M{x} {top}L{x} {bottom}\"/>"));
         let text = if at == 0 { "0".to_owned() } else { duration(at) };
-        let (y, class, anchor) = (top - 6, "quiet", Anchor::Middle);
-        canvas.text(&Text { x, y, size: SMALL, class, anchor, content: &text });
+        canvas.text((x, top - 6), SMALL, "quiet", Anchor::Middle, &text);
         canvas.raw(format_args!("\n"));
     }
     for ((step, status), y) in rows.iter().zip((top..).step_by(24)) {
@@ -57,15 +56,8 @@ pub(super) fn draw(plan: &Plan, run: &[StepStatus]) -> String {
         canvas.title(&describe(step, Some(status)));
         canvas.symbol(&style, MARGIN + 6, y + ROW / 2);
         let text = &shorten(&step.id, SIZE, names);
-        let (anchor, baseline) = (Anchor::Start, y + ROW / 2 + 4);
-        canvas.text(&Text {
-            x: MARGIN + SYMBOL,
-            y: baseline,
-            size: SIZE,
-            class: "",
-            anchor,
-            content: text,
-        });
+        let baseline = y + ROW / 2 + 4;
+        canvas.text((MARGIN + SYMBOL, baseline), SIZE, "", Anchor::Start, text);
         let mut aside = left + 4;
         if let Some(started) = status.started_ms {
             let start = x(started - first);
@@ -78,9 +70,7 @@ pub(super) fn draw(plan: &Plan, run: &[StepStatus]) -> String {
             ));
             aside = start + wide + 6;
         }
-        let (class, anchor, text) = ("quiet", Anchor::Start, remark(status));
-        let text = &text;
-        canvas.text(&Text { x: aside, y: baseline, size: SMALL, class, anchor, content: text });
+        canvas.text((aside, baseline), SMALL, "quiet", Anchor::Start, &remark(status));
         canvas.raw(format_args!("</g>\n"));
     }
     canvas.end(left + CHART + ASIDE + MARGIN, bottom + MARGIN, name)
