@@ -430,10 +430,6 @@ impl Toolbox {
         Arc::make_mut(&mut self.parts)
     }
 
-    pub(crate) fn policy(&self) -> &Policy {
-        &self.parts.policy
-    }
-
     pub(crate) fn journal(&self) -> &SharedJournal {
         &self.parts.journal
     }
@@ -442,16 +438,8 @@ impl Toolbox {
         self.parts.handles.as_deref()
     }
 
-    pub(crate) fn shared_handles(&self) -> Option<Arc<dyn HandleStore>> {
-        self.parts.handles.clone()
-    }
-
     pub(crate) fn ledger(&self) -> Option<&dyn Ledger> {
         self.parts.ledger.as_deref()
-    }
-
-    pub(crate) fn limit(&self) -> &Limit {
-        &self.parts.limit
     }
 
     /// Whether the ledger records arguments and outcomes.

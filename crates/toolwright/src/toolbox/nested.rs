@@ -222,7 +222,7 @@ impl Scope {
     /// need not exist.
     pub fn may_call(&self, tool: &str) -> bool {
         let active = self.active(tool);
-        active.is_ok_and(|active| active.toolbox.policy().shows(tool, &self.session.caller))
+        active.is_ok_and(|active| active.toolbox.may_call(tool, &self.session.caller))
     }
 
     fn active(&self, tool: &str) -> Result<Arc<ActiveCall>, CallError> {

@@ -117,7 +117,7 @@ async fn check(
     let Some(item) = state.item.clone() else {
         return Err(toolbox.unknown(&state.call.name, Some(&session.caller)));
     };
-    if let Some(judged) = toolbox.policy().barred(&item.name, &session.caller) {
+    if let Some(judged) = toolbox.parts.policy.barred(&item.name, &session.caller) {
         return Err(lookup::forbidden(&item.name, judged.reason, false));
     }
     state.completeness.check_call(&item.name)?;
@@ -126,7 +126,7 @@ async fn check(
     if toolbox.wants_data() {
         state.arguments = Some(arguments.clone());
     }
-    let judged = toolbox.policy().judged(&item.name, &session.caller, arguments);
+    let judged = toolbox.parts.policy.judged(&item.name, &session.caller, arguments);
     let ask = match judged.verdict {
         Verdict::Allow => None,
         Verdict::Deny => {
@@ -204,7 +204,7 @@ async fn run(
     }
     match acquire(toolbox, &item, &scope, state.outer.is_some()).await {
         Ok(permits) => {
-            let (journal, handles) = (toolbox.journal().clone(), toolbox.shared_handles());
+            let (journal, handles) = (toolbox.journal().clone(), toolbox.parts.handles.clone());
             let active = ActiveCall::new(toolbox, &item, session, state);
             scope.active = Some(active.clone());
             scope.secrets = Arc::new(hidden::secrets(&item.handler.settings().fills));
@@ -243,7 +243,7 @@ async fn acquire(
         concurrency::wait(backpressure, scope).await?;
     }
     let unlimited = concurrency::Limit::default();
-    let limit = if is_nested { &unlimited } else { toolbox.limit() };
+    let limit = if is_nested { &unlimited } else { &toolbox.parts.limit };
     Ok([item.limit.acquire(scope).await?, limit.acquire(scope).await?])
 }
 
