@@ -189,7 +189,8 @@ impl TemporalEngine {
         let status = described.status();
         let mut end = None;
         if status != temporalio_client::WorkflowExecutionStatus::Running {
-            end = Some(self.end(&handle, run).await?);
+            let ended = handle.get_result(WorkflowGetResultOptions::default()).await;
+            end = Some(read_result(run, ended)?);
         }
         let whole = end.as_ref().and_then(|end| end.get("run"));
         let mut loaded = match whole {
@@ -203,12 +204,6 @@ impl TemporalEngine {
             loaded.state.read_end(&end).map_err(|error| damaged(&error))?;
         }
         Ok(loaded)
-    }
-
-    /// Returns the end of a run whose workflow has ended.
-    async fn end(&self, handle: &Handle<PlanWorkflow>, run: &str) -> Result<Json, PlanRunError> {
-        let ended = handle.get_result(WorkflowGetResultOptions::default()).await;
-        read_result(run, ended)
     }
 
     /// Watches a run until it ends or waits for a person.

@@ -16,16 +16,10 @@ use crate::plan::scope::RunLog;
 
 /// The workflow of a run.
 pub(super) struct WorkflowLog {
-    client: Client,
-    run: String,
-    owner: Owner,
-    values: Values,
-}
-
-impl WorkflowLog {
-    pub(super) fn new(client: Client, run: &str, owner: Owner, values: Values) -> WorkflowLog {
-        WorkflowLog { client, run: run.to_owned(), owner, values }
-    }
+    pub(super) client: Client,
+    pub(super) run: String,
+    pub(super) owner: Owner,
+    pub(super) values: Values,
 }
 
 impl RunLog for WorkflowLog {

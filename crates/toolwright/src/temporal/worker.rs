@@ -37,12 +37,14 @@ use crate::plan::start::now_ms;
 use crate::session::Session;
 use crate::toolbox::Toolbox;
 
+/// How long a workflow waits for the worker that ran it last.
+const STICKY: Duration = Duration::from_secs(3);
+
 /// Offers the tools of a toolbox on a task queue of a Temporal server, and runs the workflows of plans that start there.
 pub struct TemporalWorker {
     address: Address,
     queue: String,
     activities: Activities,
-    sticky: Duration,
 }
 
 impl TemporalWorker {
@@ -50,8 +52,7 @@ impl TemporalWorker {
     pub fn new(address: Address, queue: impl Into<String>, toolbox: Toolbox) -> TemporalWorker {
         let (context, values) = (Context::new(), Values::default());
         let activities = Activities { toolbox, context, values, client: None };
-        let sticky = Duration::from_secs(3);
-        TemporalWorker { address, queue: queue.into(), activities, sticky }
+        TemporalWorker { address, queue: queue.into(), activities }
     }
 
     /// Sets the context of all calls: values for tools that no plan contains.
@@ -81,7 +82,7 @@ impl TemporalWorker {
         self.activities.client = Some(client.clone());
         let failed = |error: &dyn std::fmt::Display| TemporalError(format!("the worker: {error}"));
         let options = WorkerOptions::new(self.queue)
-            .sticky_queue_schedule_to_start_timeout(self.sticky)
+            .sticky_queue_schedule_to_start_timeout(STICKY)
             .register_activities(self.activities)
             .register_workflow::<PlanWorkflow>()
             .map_err(|error| failed(&error))?
@@ -197,7 +198,8 @@ impl Activities {
         self.values.get(&owner, &mut arguments).await?;
         order.call.arguments = arguments.as_object().cloned().unwrap_or_default();
         let Some(client) = self.client.clone() else { return Ok(CallEnd::Cancelled) };
-        let log = WorkflowLog::new(client, order.run.as_str(), owner.clone(), self.values.clone());
+        let (owner_of_log, values) = (owner.clone(), self.values.clone());
+        let log = WorkflowLog { client, run: order.run.clone(), owner: owner_of_log, values };
         // The workflow knows which calls of steps have started.
         let journal = self.toolbox.journal().clone();
         let (run, writes) = RunScope::new(Arc::new(log), true, journal, CancellationToken::new());
