@@ -19,23 +19,22 @@ pub async fn plan_tools<'n>(
 ) -> PlanTools {
     let names: BTreeSet<&str> = names.into_iter().collect();
     let resolved = join_all(names.iter().map(|name| toolbox.resolve(name))).await;
-    let unavailable = names.iter().zip(&resolved).filter_map(|(name, resolved)| {
-        let error = resolved.as_ref().err()?;
-        (error.kind != CallErrorKind::UnknownTool).then(|| (*name).to_owned())
-    });
-    let found = names.iter().zip(&resolved);
-    let found = found.filter_map(|(name, resolved)| Some(plan_tool(name, resolved.as_ref().ok()?)));
+    let (mut found, mut unavailable, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, resolved) in names.into_iter().zip(resolved) {
+        match resolved {
+            Ok(handler) => found.push(plan_tool(name, &handler)),
+            Err(error) if error.kind == CallErrorKind::UnknownTool => unknown.push(name),
+            Err(_) => unavailable.push(name.to_owned()),
+        }
+    }
     let mut tools = PlanTools::new(found)
         .with_unavailable(unavailable)
         .with_names(toolbox.all_names().iter().map(ToString::to_string));
-    let unknown = names.iter().zip(&resolved).filter(|(_, resolved)| {
-        resolved.as_ref().is_err_and(|error| error.kind == CallErrorKind::UnknownTool)
-    });
-    for (name, _) in unknown {
+    for name in unknown {
         let missing = toolbox.explain_missing(name).await;
         tools = tools.with_names(missing.similar);
         if let Some(reason) = missing.reason {
-            tools = tools.with_missing(*name, reason);
+            tools = tools.with_missing(name, reason);
         }
     }
     tools
