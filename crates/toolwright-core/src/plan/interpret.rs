@@ -311,17 +311,10 @@ impl Interpreter {
                 Err(error) => return Some(failed(own.on_error, error)),
             }
         }
-        let items = match &own.each {
-            None => None,
-            Some(each) => match self.items_of(each) {
-                Ok(Ok(items)) => Some(items),
-                Ok(Err(kind)) => {
-                    let message = format!("'each' must be an array, and its value is {kind}");
-                    return Some(failed(own.on_error, StepError::new("invalid_each", message)));
-                }
-                Err(Absent::Skipped(reason)) => return Some(StepResult::Skipped { reason }),
-                Err(Absent::Failed(error)) => return Some(failed(own.on_error, error)),
-            },
+        let items = match own.each.as_ref().map(|each| self.items_of(each)).transpose() {
+            Ok(items) => items,
+            Err(Absent::Skipped(reason)) => return Some(StepResult::Skipped { reason }),
+            Err(Absent::Failed(error)) => return Some(failed(own.on_error, error)),
         };
         self.item_counts[step] = items.as_ref().map(Items::len);
         let count = items.as_ref().map_or(1, Items::len);

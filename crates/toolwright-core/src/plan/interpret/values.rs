@@ -78,14 +78,13 @@ impl Interpreter {
         weight
     }
 
-    /// Returns the items of a step's `each`; the error of a value that is not an array has its kind.
-    pub(super) fn items_of(&self, each: &Template) -> Result<Result<Items, &'static str>, Absent> {
+    /// Returns the items of a step's `each`.
+    pub(super) fn items_of(&self, each: &Template) -> Result<Items, Absent> {
         let mut left = MAX_BYTES;
         if self.has_handles {
-            let items = stored_items(self.fill(each, None, &mut left)?.into_owned());
-            return Ok(owned_items(items));
+            return owned_items(stored_items(self.fill(each, None, &mut left)?.into_owned()));
         }
-        Ok(match each {
+        match each {
             Template::Literal(Json::Array(items)) => Ok(Items::Shared(items.len())),
             Template::Array(items) => {
                 let mut absent = None;
@@ -94,16 +93,16 @@ impl Interpreter {
                         absent = self.value(reference, None).err();
                     }
                 });
-                absent.map_or(Ok(Ok(Items::Shared(items.len()))), Err)?
+                absent.map_or(Ok(Items::Shared(items.len())), Err)
             }
             Template::Reference(reference) => match self.value(reference, None)? {
                 Cow::Borrowed(Json::Array(items)) => Ok(Items::Shared(items.len())),
-                Cow::Borrowed(other) => Err(other.kind()),
+                Cow::Borrowed(other) => Err(not_array(other)),
                 Cow::Owned(items) => owned_items(items),
             },
-            Template::Literal(other) => Err(other.kind()),
-            Template::Object(_) => Err(Json::Object(Object::new()).kind()),
-        })
+            Template::Literal(other) => Err(not_array(other)),
+            Template::Object(_) => Err(not_array(&Json::Object(Object::new()))),
+        }
     }
 
     /// Returns an item of a step's `each`.
@@ -253,11 +252,16 @@ impl Interpreter {
     }
 }
 
-fn owned_items(items: Json) -> Result<Items, &'static str> {
+fn owned_items(items: Json) -> Result<Items, Absent> {
     match items {
         Json::Array(items) => Ok(Items::Owned(items)),
-        other => Err(other.kind()),
+        other => Err(not_array(&other)),
     }
+}
+
+fn not_array(value: &Json) -> Absent {
+    let message = format!("'each' must be an array, and its value is {}", value.kind());
+    Absent::Failed(StepError::new("invalid_each", message))
 }
 
 /// Subtracts the memory of a value from what is left, before the value is copied.
