@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::edited::{EditedNode, EditedView};
-use super::patch::{ArgumentEdit, FedPlace, ValueEdit};
+use super::patch::{FedPlace, ValueEdit, apply};
 use super::{CompiledTools, ViewEdge, ViewNode, references};
 use crate::args::Parameters;
 use crate::json::Json;
@@ -247,13 +247,8 @@ impl Import<'_> {
             self.errors.push(PlanError::new(PlanErrorKind::Argument, path, message));
             ValueEdit::Unchanged
         });
-        let argument = ArgumentEdit {
-            given,
-            shown: edit.shown.value(name),
-            value,
-            fed: fed.iter().map(|own| &own.place).collect(),
-        };
-        argument.apply().unwrap_or_else(|(at, message)| {
+        let places: Vec<&FedPlace> = fed.iter().map(|own| &own.place).collect();
+        apply(given, edit.shown.value(name), value, &places).unwrap_or_else(|(at, message)| {
             let path = format!("{}/target_path", fed[at].path);
             self.errors.push(PlanError::new(PlanErrorKind::Reference, path, message));
             None

@@ -29,67 +29,58 @@ pub(super) struct FedPlace {
     pub(super) is_kept: bool,
 }
 
-/// The edits of one argument.
-pub(super) struct ArgumentEdit<'a> {
-    /// The argument in the plan
-    pub(super) given: Option<&'a Template>,
-    /// The value in the view of the plan
-    pub(super) shown: Option<&'a Json>,
-    pub(super) value: ValueEdit,
-    /// The references of the edited view
-    pub(super) fed: Vec<&'a FedPlace>,
-}
-
-impl ArgumentEdit<'_> {
-    /// Returns the edited argument, if there is one. The error is the position of a reference that has no
-    /// place, and the problem.
-    pub(super) fn apply(self) -> Result<Option<Template>, (usize, &'static str)> {
-        let ArgumentEdit { given, shown, value, fed } = self;
-        if let Some(whole) = fed.iter().position(|place| place.path.is_empty()) {
-            return match (0..fed.len()).find(|at| *at != whole) {
-                None => Ok(Some(Template::Reference(Box::new(fed[whole].reference.clone())))),
-                Some(other) => Err((other, "another edge feeds the whole parameter")),
-            };
-        }
-        // The value of an argument with references is not shown, so it is not meant.
-        let is_blank = !fed.is_empty()
-            && match &value {
-                ValueEdit::Set(text) => text.as_str() == Some(""),
-                ValueEdit::Removed => true,
-                ValueEdit::Unchanged => false,
-            };
-        let value = Some(value).filter(|edit| !is_blank && *edit != ValueEdit::Unchanged);
-        let earlier: Vec<String> = given
-            .map(|given| given.references().into_iter().map(|(path, _)| path).collect())
-            .unwrap_or_default();
-        let is_whole = earlier.iter().any(String::is_empty);
-        let (mut template, is_base) = match (value, given) {
-            (Some(ValueEdit::Set(value)), _) => (Template::Literal(value), false),
-            (Some(_), _) => return Ok(None),
-            (None, Some(given)) if !is_whole => (given.clone(), true),
-            (None, _) if fed.is_empty() => return Ok(None),
-            (None, given) if is_blank || given.is_some() => (Template::Literal(Json::Null), false),
-            (None, _) => (Template::Literal(shown.cloned().unwrap_or_default()), false),
+/// Applies the edits of an argument that the plan may have (`given`), and whose value in the view of the plan is `shown`:
+/// its value, and the references of the edited view. The error is the position of a reference that has no place, and the
+/// problem.
+pub(super) fn apply(
+    given: Option<&Template>,
+    shown: Option<&Json>,
+    value: ValueEdit,
+    fed: &[&FedPlace],
+) -> Result<Option<Template>, (usize, &'static str)> {
+    if let Some(whole) = fed.iter().position(|place| place.path.is_empty()) {
+        return match (0..fed.len()).find(|at| *at != whole) {
+            None => Ok(Some(Template::Reference(Box::new(fed[whole].reference.clone())))),
+            Some(other) => Err((other, "another edge feeds the whole parameter")),
         };
-        for (at, place) in fed.iter().enumerate() {
-            if is_base && place.is_kept {
-                continue;
-            }
-            let steps: Vec<Cow<'_, str>> = segments(&place.path).take(MAX_PATH + 1).collect();
-            if steps.len() > MAX_PATH || !set(&mut template, &steps, &place.reference) {
-                return Err((at, "the path leads to no place in the argument"));
-            }
-        }
-        if is_base {
-            // From the end, so that the positions of the others stay.
-            for path in earlier.iter().rev().filter(|path| fed.iter().all(|own| own.path != **path))
-            {
-                let steps: Vec<Cow<'_, str>> = segments(path).collect();
-                remove(&mut template, &steps);
-            }
-        }
-        Ok(Some(template.simplified()))
     }
+    // The value of an argument with references is not shown, so it is not meant.
+    let is_blank = !fed.is_empty()
+        && match &value {
+            ValueEdit::Set(text) => text.as_str() == Some(""),
+            ValueEdit::Removed => true,
+            ValueEdit::Unchanged => false,
+        };
+    let value = Some(value).filter(|edit| !is_blank && *edit != ValueEdit::Unchanged);
+    let earlier: Vec<String> = given
+        .map(|given| given.references().into_iter().map(|(path, _)| path).collect())
+        .unwrap_or_default();
+    let is_whole = earlier.iter().any(String::is_empty);
+    let (mut template, is_base) = match (value, given) {
+        (Some(ValueEdit::Set(value)), _) => (Template::Literal(value), false),
+        (Some(_), _) => return Ok(None),
+        (None, Some(given)) if !is_whole => (given.clone(), true),
+        (None, _) if fed.is_empty() => return Ok(None),
+        (None, given) if is_blank || given.is_some() => (Template::Literal(Json::Null), false),
+        (None, _) => (Template::Literal(shown.cloned().unwrap_or_default()), false),
+    };
+    for (at, place) in fed.iter().enumerate() {
+        if is_base && place.is_kept {
+            continue;
+        }
+        let steps: Vec<Cow<'_, str>> = segments(&place.path).take(MAX_PATH + 1).collect();
+        if steps.len() > MAX_PATH || !set(&mut template, &steps, &place.reference) {
+            return Err((at, "the path leads to no place in the argument"));
+        }
+    }
+    if is_base {
+        // From the end, so that the positions of the others stay.
+        for path in earlier.iter().rev().filter(|path| fed.iter().all(|own| own.path != **path)) {
+            let steps: Vec<Cow<'_, str>> = segments(path).collect();
+            remove(&mut template, &steps);
+        }
+    }
+    Ok(Some(template.simplified()))
 }
 
 /// Puts a reference at a path. Members that do not exist are added, and an item after the last one.
