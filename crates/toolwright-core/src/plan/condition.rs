@@ -69,12 +69,8 @@ impl Condition {
         depth: usize,
         errors: &mut Vec<PlanError>,
     ) -> Option<Condition> {
-        let fail = |errors: &mut Vec<PlanError>, message: &str| {
-            errors.push(PlanError::new(PlanErrorKind::Shape, path, message));
-            None
-        };
         if depth > MAX_DEPTH {
-            return fail(errors, "the condition is nested too deeply");
+            return fail(errors, path, "the condition is nested too deeply");
         }
         let members: Vec<(&str, &Json)> = match value {
             Json::Bool(_) => return Some(Condition::True(Template::Literal(value.clone()))),
@@ -82,17 +78,12 @@ impl Condition {
                 return Some(Condition::True(Template::parse(value, path, errors)));
             }
             Json::Object(object) => object.iter().collect(),
-            _ => return fail(errors, EXPECTED),
+            _ => return fail(errors, path, EXPECTED),
         };
         let mut list = |keyword: &str, items: &Json| {
             let path = path.key(keyword);
             let Json::Array(items) = items else {
-                errors.push(PlanError::new(
-                    PlanErrorKind::Shape,
-                    path,
-                    "it is a list of conditions",
-                ));
-                return None;
+                return fail(errors, &path, "it is a list of conditions");
             };
             let item =
                 |(index, item)| Condition::parse_at(item, &path.index(index), depth + 1, errors);
@@ -115,13 +106,11 @@ impl Condition {
                     }
                     Err(error) => {
                         let message = format!("it is not a JSON Schema: {error}");
-                        let path = path.key("is");
-                        errors.push(PlanError::new(PlanErrorKind::Shape, path, message));
-                        None
+                        fail(errors, &path.key("is"), message)
                     }
                 }
             }
-            _ => fail(errors, EXPECTED),
+            _ => fail(errors, path, EXPECTED),
         }
     }
 
@@ -167,22 +156,21 @@ impl Condition {
             Condition::True(value) => value.fill(get)?.as_bool() == Some(true),
             Condition::Is { value, schema } => schema.0.accepts(value.fill(get)?.as_ref()),
             Condition::Not(inner) => !inner.holds(get)?,
-            Condition::All(items) => {
+            Condition::All(items) | Condition::Any(items) => {
+                // One item that holds decides `any`, and one that does not decides `all`.
+                let decides = matches!(self, Condition::Any(_));
                 for item in items {
-                    if !item.holds(get)? {
-                        return Ok(false);
+                    if item.holds(get)? == decides {
+                        return Ok(decides);
                     }
                 }
-                true
-            }
-            Condition::Any(items) => {
-                for item in items {
-                    if item.holds(get)? {
-                        return Ok(true);
-                    }
-                }
-                false
+                !decides
             }
         })
     }
+}
+
+fn fail<T>(errors: &mut Vec<PlanError>, path: &Path<'_>, message: impl Into<String>) -> Option<T> {
+    errors.push(PlanError::new(PlanErrorKind::Shape, path, message));
+    None
 }
