@@ -250,14 +250,11 @@ impl RunScope {
         self.state().once.insert(Arc::clone(key), (path, item));
     }
 
-    async fn append(
-        &self,
-        (path, item): (String, Option<usize>),
-        event: EntryEvent,
-    ) -> Result<(), JournalError> {
+    /// Records what happened to the call with a key, if it may not be repeated.
+    async fn append(&self, key: &str, event: EntryEvent) -> Result<(), JournalError> {
+        let Some((path, item)) = self.state().once.get(key).cloned() else { return Ok(()) };
         let (call, step) = split(&path);
-        let entry = Entry::new(step, item, now_ms(), event);
-        Ok(self.record(call, entry).await?)
+        Ok(self.record(call, Entry::new(step, item, now_ms(), event)).await?)
     }
 }
 
@@ -312,10 +309,7 @@ impl Journal for RunScope {
         if !intent.key.starts_with(PREFIX) {
             return self.calls.begin(intent).await;
         }
-        let step = self.state().once.get(&intent.key).cloned();
-        if let Some(step) = step {
-            self.append(step, EntryEvent::Intent).await?;
-        }
+        self.append(&intent.key, EntryEvent::Intent).await?;
         Ok(Begun::New)
     }
 
@@ -325,13 +319,10 @@ impl Journal for RunScope {
     }
 
     async fn withdraw(&self, key: &str) -> Result<(), JournalError> {
-        if !key.starts_with(PREFIX) {
-            return self.calls.withdraw(key).await;
-        }
-        let step = self.state().once.get(key).cloned();
-        match step {
-            Some(step) => self.append(step, EntryEvent::Withdrawn).await,
-            None => Ok(()),
+        if key.starts_with(PREFIX) {
+            self.append(key, EntryEvent::Withdrawn).await
+        } else {
+            self.calls.withdraw(key).await
         }
     }
 
