@@ -62,7 +62,7 @@ impl Toolbox {
         if let Some(sources) = &self.parts.sources {
             let index = sources.position(source);
             self.each_listed(|listed| {
-                if Some(listed.source()) == index {
+                if Some(listed.source) == index {
                     names.push(listed.name.clone());
                 }
             });
@@ -75,7 +75,7 @@ impl Toolbox {
         self.parts.sources.as_ref().is_some_and(|sources| {
             let snapshot = sources.snapshot();
             let listed = snapshot.get(name);
-            listed.is_some_and(|listed| sources.position(source) == Some(listed.source()))
+            listed.is_some_and(|listed| sources.position(source) == Some(listed.source))
         })
     }
 

@@ -206,7 +206,7 @@ impl Scope {
         let active = self.active(&step.call.name)?;
         let id = format!("{}/{}", self.call_id, step.call.id.as_deref().unwrap_or_default());
         let call = Call { id: Some(id), ..step.call.clone() };
-        let found = Ok(Some(step.tool.item().clone()));
+        let found = Ok(Some(step.tool.0.clone()));
         let session = self.nested_session(&active);
         let position = CallPosition::default();
         let prepared = self.prepare(&active, &session, &call, found, position, may_wait).await;

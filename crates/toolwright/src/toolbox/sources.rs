@@ -71,7 +71,8 @@ pub(crate) struct Snapshot {
 pub(crate) struct ListedTool {
     pub(crate) name: Arc<str>,
     pub(crate) tool: Arc<Tool>,
-    source: usize,
+    /// The index of its source
+    pub(crate) source: usize,
     /// The definition for the model if arguments may be handles, once it is needed
     with_handles: OnceLock<Arc<Tool>>,
 }
@@ -93,11 +94,6 @@ struct Compiled {
 }
 
 impl ListedTool {
-    /// The index of its source.
-    pub(crate) fn source(&self) -> usize {
-        self.source
-    }
-
     /// The definition for the model if arguments may be handles.
     pub(crate) fn with_handles(&self) -> &Arc<Tool> {
         self.with_handles.get_or_init(|| Arc::new(handle::admit_in(&self.tool)))

@@ -14,17 +14,12 @@ use crate::session::Session;
 use crate::settings::{Effect, Settings};
 
 /// A tool with the settings of a step. It shares the cache, the limit and the digest of the tool.
-pub(crate) struct StepTool(Arc<Item>);
+pub(crate) struct StepTool(pub(super) Arc<Item>);
 
 impl StepTool {
     /// Whether a call may be repeated if its outcome is unknown.
     pub(crate) fn may_repeat(&self) -> bool {
         self.0.handler.settings().effect != Effect::Once
-    }
-
-    /// Returns the tool.
-    pub(super) fn item(&self) -> &Arc<Item> {
-        &self.0
     }
 
     /// Returns the definition.
