@@ -121,20 +121,16 @@ impl Interpreter {
         has_handles: bool,
     ) -> Interpreter {
         let waiting = |step| Progress::Waiting(graph.before(step).len());
-        let steps: Vec<Progress> = (0..plan.steps.len()).map(waiting).collect();
         let ids = plan.steps.iter().enumerate().map(|(at, step)| (step.id.clone(), at));
-        let positions = Arc::new(ids.collect());
-        let (ready, settled) = (BTreeSet::new(), Vec::new());
-        let item_counts = vec![None; steps.len()];
         let mut interpreter = Interpreter {
+            steps: (0..plan.steps.len()).map(waiting).collect(),
+            positions: Arc::new(ids.collect()),
+            item_counts: vec![None; plan.steps.len()],
             plan,
             graph,
             inputs,
-            positions,
-            steps,
-            item_counts,
-            ready,
-            settled,
+            ready: BTreeSet::new(),
+            settled: Vec::new(),
             has_handles,
         };
         for step in 0..interpreter.steps.len() {

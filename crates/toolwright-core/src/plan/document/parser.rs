@@ -99,13 +99,9 @@ impl Parser {
         let mut out = Vec::with_capacity(steps.len());
         for (id, value) in steps.iter() {
             let at = path.key(id);
-            let problem = if let Some(problem) = id_problem(id) {
-                Some(problem)
-            } else if !seen.insert(id) {
-                Some(format!("there are two steps with the id '{id}'"))
-            } else {
-                None
-            };
+            let problem = id_problem(id).or_else(|| {
+                (!seen.insert(id)).then(|| format!("there are two steps with the id '{id}'"))
+            });
             if let Some(message) = problem {
                 self.errors.push(PlanError::new(PlanErrorKind::Id, at, message));
             }
