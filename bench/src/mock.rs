@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::HeaderValue;
 use hyper::{Request, Response};
 use memchr::memmem;
 
@@ -25,7 +25,7 @@ use self::wire::Wire;
 use crate::failure::Outcome;
 use crate::nonce::Nonce;
 use crate::question::ReplyKind;
-use crate::serve::{self, Hangup, Reset};
+use crate::serve::{self, Hangup, Reset, reply};
 
 pub(crate) use self::answer::{ARGUMENTS, TEXT};
 pub(crate) use self::tool_model::{COMMIT, EFFECTS};
@@ -96,18 +96,11 @@ async fn with_tools(wire: Wire, body: &[u8], streams: bool) -> Response<Frames> 
     let encoded = tool_model::answer(wire, body, streams);
     let kind = encoded.kind;
     if !streams {
-        return reply(200, kind, Frames::whole(encoded.into_bytes()));
+        return reply(200, kind, Frames::whole(encoded.events.concat().into()));
     }
     let events: Arc<[Bytes]> = encoded.events.into_iter().map(Bytes::from).collect();
     let first = events[0].clone();
     reply(200, kind, Frames::each(events, (0, first)).with_gap(PAUSE))
-}
-
-fn reply(status: u16, kind: &'static str, frames: Frames) -> Response<Frames> {
-    let mut reply = Response::new(frames);
-    *reply.status_mut() = hyper::StatusCode::from_u16(status).unwrap_or_default();
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    reply
 }
 
 /// The first model that the body names. Bodies are compact JSON, so no parser is needed, whose time

@@ -3,18 +3,16 @@
 
 use std::convert::Infallible;
 use std::io::Write as _;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 
 use hyper::body::{Body, Incoming};
-use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
 use crate::failure::Outcome;
 
@@ -61,79 +59,26 @@ where
             let answer = answer.clone();
             tokio::spawn(async move {
                 let reset = Reset::default();
-                let line = Line { io: TokioIo::new(stream), reset: reset.clone() };
-                let service = service_fn(move |request| answer(request, reset.clone()));
-                // A client that disconnects is not an error.
-                let _ = http1::Builder::new()
+                let service = service_fn(|request| answer(request, reset.clone()));
+                let mut connection = http1::Builder::new()
                     .timer(TokioTimer::new())
-                    .serve_connection(line, service)
-                    .await;
+                    .serve_connection(TokioIo::new(stream), service);
+                // A client that disconnects is not an error.
+                let _ = (&mut connection).await;
+                if reset.0.load(Ordering::Relaxed) {
+                    // After a hang-up, hyper has not closed the connection yet.
+                    let _ = connection.into_parts().io.inner().set_zero_linger();
+                }
             });
         }
     });
     served.map(|never| match never {})
 }
 
-/// A connection that can end with a reset.
-struct Line {
-    io: TokioIo<TcpStream>,
-    reset: Reset,
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        if self.reset.0.load(Ordering::Relaxed) {
-            let _ = self.io.inner().set_zero_linger();
-        }
-    }
-}
-
-impl Read for Line {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(context, buffer)
-    }
-}
-
-impl Write for Line {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(context, bytes)
-    }
-
-    fn poll_flush(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(context)
-    }
-
-    fn poll_shutdown(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        // An orderly close would be sent here, before the reset.
-        if self.reset.0.load(Ordering::Relaxed) {
-            return Poll::Ready(Ok(()));
-        }
-        Pin::new(&mut self.io).poll_shutdown(context)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[std::io::IoSlice<'_>],
-    ) -> Poll<std::io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(context, buffers)
-    }
+/// A reply with a status and a media type.
+pub(crate) fn reply<B>(status: u16, kind: &'static str, body: B) -> Response<B> {
+    let mut reply = Response::new(body);
+    *reply.status_mut() = hyper::StatusCode::from_u16(status).unwrap_or_default();
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    reply
 }

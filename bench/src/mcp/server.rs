@@ -3,13 +3,12 @@
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response};
 use serde_json::{Value, json};
 
 use super::{TOOLS, tool};
 use crate::failure::Outcome;
-use crate::serve::{self, Hangup};
+use crate::serve::{self, Hangup, reply};
 
 /// Serves until the process ends.
 pub(crate) fn run() -> Outcome {
@@ -22,14 +21,14 @@ async fn answer(
     tools: &'static [Value],
 ) -> Result<Response<Full<Bytes>>, Hangup> {
     if request.method() != Method::POST {
-        return Ok(reply(405, Bytes::new()));
+        return Ok(json_reply(405, Bytes::new()));
     }
     let body = request.into_body().collect().await.map_err(|_| Hangup)?.to_bytes();
     let Ok(message) = serde_json::from_slice::<Value>(&body) else {
-        return Ok(reply(400, Bytes::new()));
+        return Ok(json_reply(400, Bytes::new()));
     };
     if message.get("id").is_none() {
-        return Ok(reply(202, Bytes::new()));
+        return Ok(json_reply(202, Bytes::new()));
     }
     let result = match message["method"].as_str() {
         Some("server/discover") => json!({"resultType": "complete", "supportedVersions":
@@ -41,18 +40,15 @@ async fn answer(
         _ => {
             let error = json!({"code": -32601, "message": "unknown method"});
             let body = json!({"jsonrpc": "2.0", "id": message["id"], "error": error});
-            return Ok(reply(200, body.to_string().into()));
+            return Ok(json_reply(200, body.to_string().into()));
         }
     };
     let body = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
-    Ok(reply(200, body.to_string().into()))
+    Ok(json_reply(200, body.to_string().into()))
 }
 
-fn reply(status: u16, body: Bytes) -> Response<Full<Bytes>> {
-    let mut reply = Response::new(Full::new(body));
-    *reply.status_mut() = hyper::StatusCode::from_u16(status).unwrap_or_default();
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    reply
+fn json_reply(status: u16, body: Bytes) -> Response<Full<Bytes>> {
+    reply(status, "application/json", Full::new(body))
 }
 
 fn definition(number: usize) -> Value {

@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hyper::body::Bytes;
 use memchr::memmem;
 use serde_json::{Value, json};
 
@@ -58,13 +57,6 @@ fn turn(wire: Wire, body: &[u8], number: u64) -> Turn {
         Turn::Call { id, tool: "list_files", arguments: json!({}) }
     } else {
         Turn::Say(format!("nonce-{nonce} done, in words {number}."))
-    }
-}
-
-impl Encoded {
-    /// The body in one piece.
-    pub(super) fn into_bytes(self) -> Bytes {
-        self.events.concat().into()
     }
 }
 
