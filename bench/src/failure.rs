@@ -22,20 +22,8 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Failure {
-        Failure(error.to_string())
-    }
-}
-
-impl From<hyper::Error> for Failure {
-    fn from(error: hyper::Error) -> Failure {
-        Failure(error.to_string())
-    }
-}
-
-impl From<rusqlite::Error> for Failure {
-    fn from(error: rusqlite::Error) -> Failure {
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Failure {
         Failure(error.to_string())
     }
 }

@@ -15,7 +15,7 @@ pub(crate) use self::watch::Watch;
 
 use self::aftermath::Aftermath;
 use self::worker::{Post, Tally};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::load::{Connection, Expect, next_nonce};
 use crate::mock;
 use crate::process::{Serving, Site};
@@ -80,7 +80,7 @@ async fn work(post: Post, time: Duration, watch: &mut Watch) -> Outcome<Tally> {
     let mut tally = Tally::default();
     tally.reached = LEARNED;
     for worker in workers {
-        tally.add(worker.await.map_err(|error| Failure(error.to_string()))?);
+        tally.add(worker.await?);
     }
     Ok(tally)
 }

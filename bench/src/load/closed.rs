@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::client::Connection;
 use super::{ClientPool, Samples, Target};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 
 impl ClientPool {
     /// Keeps every connection busy for some time; exchanges in flight are finished.
@@ -19,7 +19,7 @@ impl ClientPool {
             .collect();
         let mut samples = Samples::default();
         for client in clients {
-            samples.merge(client.await.map_err(|error| Failure(error.to_string()))??);
+            samples.append(client.await??);
         }
         samples.finish(start.elapsed());
         Ok(samples)

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::client::{Connection, Times};
 use super::{ClientPool, Samples, Target};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 
 impl ClientPool {
     /// Starts `rate` requests per second for some time, over additional connections if the pool's
@@ -64,7 +64,7 @@ fn schedule(
 type Done = Result<Outcome<(Instant, Times)>, tokio::task::JoinError>;
 
 fn note(samples: &mut Samples, done: Done) -> Outcome {
-    let (due, times) = done.map_err(|error| Failure(error.to_string()))??;
+    let (due, times) = done??;
     samples.note(times.first - due, times.last - due);
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::{ClientPool, Samples};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 
 impl ClientPool {
     /// Opens one stream on each connection within `ramp`, and repeatedly calls `watch` with the
@@ -41,7 +41,7 @@ impl ClientPool {
             tokio::select! {
                 done = under_way.join_next() => {
                     let Some(done) = done else { break };
-                    let (first, whole) = done.map_err(|error| Failure(error.to_string()))??;
+                    let (first, whole) = done??;
                     samples.note(first, whole);
                 }
                 _ = pulse.tick() => watch(open.load(Ordering::Relaxed)),
