@@ -27,7 +27,6 @@ use self::change::Report;
 use self::client::Client;
 use self::disk::Disk;
 use self::driver::Driver;
-use self::plan::PlanClient;
 use self::record::{Record, Seen};
 use self::verdict::Verdict;
 use crate::dice::Dice;
@@ -122,16 +121,16 @@ pub(crate) fn run_in_namespace(plan: Plan) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let clients = (1..=CLIENTS + PLAN_CLIENTS).map(|number| {
-            let (record, dice) = (record.clone(), Dice::new(seed, number));
+            let client = Client::new(address, record.clone(), Dice::new(seed, number));
             if number <= CLIENTS {
-                tokio::spawn(Client::new(address, record, dice).work(until))
+                tokio::spawn(client.work(until))
             } else {
-                tokio::spawn(PlanClient::new(address, record, dice).work(until))
+                tokio::spawn(client.run_plans(until))
             }
         });
         let clients: Vec<_> = clients.collect();
         for client in clients {
-            client.await.map_err(|error| Failure(error.to_string()))?;
+            client.await?;
         }
         Ok::<(), Failure>(())
     })?;

@@ -127,8 +127,7 @@ impl Ask {
         if let Some(tool) = self.job.tool() {
             request = request.header("toolwright-tools", tool);
         }
-        let request = request.body(Full::new(self.body.clone()));
-        request.map_err(|error| Failure(error.to_string()))
+        Ok(request.body(Full::new(self.body.clone()))?)
     }
 
     fn name(&self) -> String {
@@ -151,10 +150,10 @@ enum Attempt {
 
 /// One client.
 pub(crate) struct Client {
-    gateway: SocketAddr,
-    record: Arc<Record>,
-    pool: Pool<HttpConnector, Full<Bytes>>,
-    dice: Dice,
+    pub(super) gateway: SocketAddr,
+    pub(super) record: Arc<Record>,
+    pub(super) pool: Pool<HttpConnector, Full<Bytes>>,
+    pub(super) dice: Dice,
 }
 
 impl Client {

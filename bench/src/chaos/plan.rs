@@ -2,22 +2,17 @@
 //! approval, and write a file. The client starts the run, answers its questions and waits for its end.
 
 use std::fs;
-use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::{Method, Request};
-use hyper_util::client::legacy::Client as Pool;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 
-use super::record::{Effect, Record};
-use crate::dice::Dice;
+use super::client::Client;
+use super::record::Effect;
 use crate::failure::{Failure, Outcome};
 use crate::load::next_nonce;
 use crate::mock::EFFECTS;
@@ -94,14 +89,6 @@ fn add(site: &Site, folder: &Path) -> Outcome {
     Err(Failure(format!("catalog add: {}", String::from_utf8_lossy(&output.stderr))))
 }
 
-/// One client.
-pub(crate) struct PlanClient {
-    gateway: SocketAddr,
-    record: Arc<Record>,
-    pool: Pool<HttpConnector, Full<Bytes>>,
-    dice: Dice,
-}
-
 /// A run as its client knows it.
 struct Run {
     path: String,
@@ -111,15 +98,9 @@ struct Run {
     interrupted: Option<Instant>,
 }
 
-impl PlanClient {
-    /// Creates a client with its own connections.
-    pub(crate) fn new(gateway: SocketAddr, record: Arc<Record>, dice: Dice) -> PlanClient {
-        let pool = Pool::builder(TokioExecutor::new()).build(HttpConnector::new());
-        PlanClient { gateway, record, pool, dice }
-    }
-
+impl Client {
     /// Runs plans until the time is over.
-    pub(crate) async fn work(mut self, until: Instant) {
+    pub(crate) async fn run_plans(mut self, until: Instant) {
         while Instant::now() < until && !self.record.has_failed() {
             self.record.pending.fetch_add(STEPS.len(), Ordering::Relaxed);
             let run = self.run(until + GRACE).await;
@@ -264,8 +245,7 @@ impl PlanClient {
             request = request.header("idempotency-key", key);
         }
         let bytes = if body.is_null() { Bytes::new() } else { body.to_string().into() };
-        let request = request.header("content-type", "application/json").body(Full::new(bytes));
-        let request = request.map_err(|error| Failure(error.to_string()))?;
+        let request = request.header("content-type", "application/json").body(Full::new(bytes))?;
         let exchange = async {
             let reply = self.pool.request(request).await.ok()?;
             let status = reply.status().as_u16();
