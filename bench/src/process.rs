@@ -5,7 +5,7 @@ mod cores;
 mod site;
 mod usage;
 
-pub(crate) use self::child::Child;
+pub(crate) use self::child::{Child, Serving};
 pub(crate) use self::cores::{Cores, allow_many_files};
-pub(crate) use self::site::{Serving, Site, get, mcp_table, page, upstream_table};
+pub(crate) use self::site::{Site, get, mcp_table, page, upstream_table};
 pub(crate) use self::usage::{Machine, Usage, descendants, files, resident};

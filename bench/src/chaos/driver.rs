@@ -18,7 +18,7 @@ use super::{ledger, plan};
 use crate::dice::Dice;
 use crate::failure::{Failure, Outcome};
 use crate::findings::until;
-use crate::process::{Child, Serving, Site, get, page, upstream_table};
+use crate::process::{Serving, Site, get, page, upstream_table};
 use crate::soak::Watch;
 
 /// Maximum time until `/readyz` must be correct after a change.
@@ -61,7 +61,7 @@ impl Driver {
             vec![("PATH", path.into()), ("TMPDIR", folder.join("tmp").into_os_string())];
         site.configure(&configuration(mock.address, 0))?;
         let address = Site::address()?;
-        let child = launch(&site, address, &environment)?;
+        let child = site.start(address, &environment)?;
         let launched = SystemTime::now();
         let mut driver = Driver {
             gateway: Serving { child, address },
@@ -163,7 +163,7 @@ impl Driver {
 
     fn launch(&mut self) -> Outcome {
         self.launched = SystemTime::now();
-        self.gateway.child = launch(&self.site, self.gateway.address, &self.environment)?;
+        self.gateway.child = self.site.start(self.gateway.address, &self.environment)?;
         Ok(())
     }
 
@@ -347,17 +347,6 @@ impl Driver {
             std::thread::sleep(rest.min(Duration::from_millis(200)));
         }
     }
-}
-
-/// Starts the gateway of a site.
-fn launch(
-    site: &Site,
-    address: SocketAddr,
-    environment: &[(&'static str, OsString)],
-) -> Outcome<Child> {
-    let environment: Vec<_> =
-        environment.iter().map(|(name, value)| (*name, value.as_os_str())).collect();
-    site.start(address, &environment)
 }
 
 /// A configuration with the mock as an upstream of each dialect, and an alias that contains its

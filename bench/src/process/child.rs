@@ -22,25 +22,6 @@ impl Child {
         }
     }
 
-    /// Starts this program again in another role, which prints the address that it serves.
-    pub(crate) fn part(words: &[&str]) -> Outcome<(Child, SocketAddr)> {
-        let own = std::env::current_exe()?;
-        Child::serving(Command::new(own).args(words))
-    }
-
-    /// Starts a program that prints the address that it serves.
-    pub(crate) fn serving(command: &mut Command) -> Outcome<(Child, SocketAddr)> {
-        let mut child = Child::start(command.stdout(Stdio::piped()))?;
-        let mut line = String::new();
-        if let Some(stdout) = child.0.stdout.take() {
-            BufReader::new(stdout).read_line(&mut line)?;
-        }
-        let address = line.trim().parse();
-        let address =
-            address.map_err(|_| Failure(format!("{command:?} does not serve: {line}")))?;
-        Ok((child, address))
-    }
-
     /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.0.id()
@@ -78,6 +59,39 @@ impl Child {
     /// The exit status, if it has exited.
     pub(crate) fn ended(&mut self) -> Option<String> {
         self.0.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+}
+
+/// A process and its address.
+pub(crate) struct Serving {
+    /// The process
+    pub(crate) child: Child,
+    /// Its address
+    pub(crate) address: SocketAddr,
+}
+
+impl Serving {
+    /// Starts the mock at an address; port 0 picks a free port.
+    pub(crate) fn mock(address: &str) -> Outcome<Serving> {
+        Serving::part(&["mock", address])
+    }
+
+    /// Starts this program again in another role.
+    pub(crate) fn part(words: &[&str]) -> Outcome<Serving> {
+        Serving::program(Command::new(std::env::current_exe()?).args(words))
+    }
+
+    /// Starts a program that prints the address that it serves.
+    pub(crate) fn program(command: &mut Command) -> Outcome<Serving> {
+        let mut child = Child::start(command.stdout(Stdio::piped()))?;
+        let mut line = String::new();
+        if let Some(stdout) = child.0.stdout.take() {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        let address = line.trim().parse();
+        let address =
+            address.map_err(|_| Failure(format!("{command:?} does not serve: {line}")))?;
+        Ok(Serving { child, address })
     }
 }
 

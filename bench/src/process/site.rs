@@ -1,6 +1,6 @@
 //! The processes of a measurement: mock upstream, bare proxy, gateway.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,35 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::{Child, Cores};
+use super::{Child, Cores, Serving};
 use crate::failure::{Failure, Outcome};
-
-/// A process and its address.
-pub(crate) struct Serving {
-    /// The process
-    pub(crate) child: Child,
-    /// Its address
-    pub(crate) address: SocketAddr,
-}
-
-impl Serving {
-    /// Starts the mock at an address; port 0 picks a free port.
-    pub(crate) fn mock(address: &str) -> Outcome<Serving> {
-        Serving::part(&["mock", address])
-    }
-
-    /// Starts this program again in another role.
-    pub(crate) fn part(words: &[&str]) -> Outcome<Serving> {
-        let (child, address) = Child::part(words)?;
-        Ok(Serving { child, address })
-    }
-
-    /// Starts a program that prints its address.
-    pub(crate) fn program(command: &mut Command) -> Outcome<Serving> {
-        let (child, address) = Child::serving(command)?;
-        Ok(Serving { child, address })
-    }
-}
 
 /// The cores, the folder and the gateway of a measurement.
 pub(crate) struct Site {
@@ -96,10 +69,9 @@ impl Site {
     /// Starts the bare proxy in front of an upstream.
     pub(crate) fn floor(&self, upstream: SocketAddr) -> Outcome<Serving> {
         self.cores.enter_measured();
-        let started = Child::part(&["floor", &upstream.to_string()]);
+        let started = Serving::part(&["floor", &upstream.to_string()]);
         self.cores.enter_others();
-        let (child, address) = started?;
-        Ok(Serving { child, address })
+        started
     }
 
     /// A free address with a port below the ephemeral range, so that no outgoing connection takes
@@ -128,13 +100,13 @@ impl Site {
     pub(crate) fn start(
         &self,
         address: SocketAddr,
-        environment: &[(&str, &OsStr)],
+        environment: &[(&str, OsString)],
     ) -> Outcome<Child> {
         let log = fs::File::options().create(true).append(true).open(self.log())?;
         let mut command = self.toolwright();
         command.arg("serve").arg("--config").arg(self.folder.join("toolwright.toml"));
         command.arg("--data").arg(self.data()).arg("--listen").arg(address.to_string());
-        command.env(KEY, "sk-bench").envs(environment.iter().copied());
+        command.env(KEY, "sk-bench").envs(environment.iter().cloned());
         command.stdout(log.try_clone()?).stderr(log);
         self.cores.enter_measured();
         let started = Child::start(&mut command);
