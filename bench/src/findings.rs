@@ -1,10 +1,16 @@
 //! The checks after a run, printed as a table.
 
+use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::failure::{Failure, Outcome};
+use crate::process::{Child, get};
 use crate::table::Table;
+
+/// Time for requests in flight to end, and for batched writes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Checks in order.
 #[derive(Debug, Default)]
@@ -14,6 +20,37 @@ impl Findings {
     /// Adds a check.
     pub(crate) fn add(&mut self, what: &'static str, fine: bool, detail: String) {
         self.0.push((what, fine, detail));
+    }
+
+    /// Adds a check that nothing was found, with the first few findings.
+    pub(crate) fn add_none(&mut self, what: &'static str, count: u64, found: &[String], of: &str) {
+        let mut detail = format!("{count} {of}");
+        for one in found.iter().take(10) {
+            let _ = write!(detail, "\n    {one}");
+        }
+        self.add(what, count == 0, detail);
+    }
+
+    /// Checks that the gateway has no request in flight.
+    pub(crate) fn nothing_under_way(&mut self, gateway: SocketAddr) {
+        let gauge = || metric(&get(gateway, "/metrics").ok()?, "toolwright_requests_in_flight");
+        let last = until(PATIENCE, gauge, |number| *number == Some(0.0));
+        self.add("nothing is under way", last == Some(0.0), format!("gauge at {last:?}"));
+    }
+
+    /// Checks that the gateway has no more open files than when it was idle.
+    pub(crate) fn files(&mut self, gateway: &Child, idle: usize) {
+        let last = until(PATIENCE, || gateway.files(), |files| *files <= idle);
+        let detail = format!("{last}, idle {idle}");
+        self.add("no file or socket is left open", last <= idle, detail);
+    }
+
+    /// Checks that the memory of the gateway did not grow.
+    pub(crate) fn memory(&mut self, gateway: &Child, (early, late): (f64, f64)) {
+        let now = gateway.resident();
+        let detail =
+            format!("{early:.1} MB after warm-up, {late:.1} MB at the end, {now:.1} MB now");
+        self.add("memory stays level", late <= early * 1.25 + 16.0, detail);
     }
 
     /// Prints the checks; fails if one of them failed.

@@ -1,7 +1,6 @@
 //! The checks at the end of a chaos run.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -12,13 +11,11 @@ use super::driver::Driver;
 use super::ledger;
 use super::record::{Effect, Seen};
 use crate::failure::Outcome;
-use crate::findings::{Findings, metric, until};
+use crate::findings::{Findings, PATIENCE, until};
 use crate::mock::EFFECTS;
 use crate::nonce::Nonce;
-use crate::process::{descendants, get};
+use crate::process::descendants;
 
-/// Time for requests in flight to end.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// How long before a gap a reply may have been received whose entry is in the gap: entries wait 20
 /// ms and for the previous commit.
 const LINGER: Duration = Duration::from_secs(1);
@@ -55,10 +52,10 @@ impl Verdict {
     /// Runs all checks. The gateway is stopped.
     pub(crate) fn judge(&mut self, seen: &Seen, idle: usize) -> Outcome {
         let (count, first) = &seen.wrong;
-        self.find_none("every request was answered", *count, first, "requests were not");
+        self.findings.add_none("every request was answered", *count, first, "requests were not");
         let wrong = std::mem::take(&mut self.driver.report.wrong);
         let count = wrong.len() as u64;
-        self.find_none("/readyz was right within 2 s", count, &wrong, "times it was not");
+        self.findings.add_none("/readyz was right within 2 s", count, &wrong, "times it was not");
         self.runtime(idle);
         self.stop();
         self.leftovers()?;
@@ -71,33 +68,15 @@ impl Verdict {
         self.findings.print(&self.driver.site.log())
     }
 
-    /// Adds a check that nothing was found, with the first few findings.
-    fn find_none(&mut self, what: &'static str, count: u64, found: &[String], of: &str) {
-        let mut detail = format!("{count} {of}");
-        for one in found.iter().take(10) {
-            let _ = write!(detail, "\n    {one}");
-        }
-        self.findings.add(what, count == 0, detail);
-    }
-
     /// Checks the resources that the gateway holds without clients.
     fn runtime(&mut self, idle: usize) {
-        let address = self.driver.gateway.address;
-        let gauge = || metric(&get(address, "/metrics").ok()?, "toolwright_requests_in_flight");
-        let last = until(PATIENCE, gauge, |number| *number == Some(0.0));
-        let detail = format!("gauge at {last:?}");
-        self.findings.add("nothing is under way", last == Some(0.0), detail);
+        self.findings.nothing_under_way(self.driver.gateway.address);
         self.driver.mock.child.end();
         let gateway = &self.driver.gateway.child;
-        let files = until(PATIENCE, || gateway.files(), |files| *files <= idle);
-        let detail = format!("{files}, idle {idle}");
-        self.findings.add("no file or socket is left open", files <= idle, detail);
-        let Some(watch) = &self.driver.watch else { return };
-        let (early, late) = watch.levels();
-        let now = gateway.resident();
-        let detail =
-            format!("{early:.1} MB after warm-up, {late:.1} MB at the end, {now:.1} MB now");
-        self.findings.add("memory stays level", late <= early * 1.25 + 16.0, detail);
+        self.findings.files(gateway, idle);
+        if let Some(watch) = &self.driver.watch {
+            self.findings.memory(gateway, watch.levels());
+        }
     }
 
     fn stop(&mut self) {
@@ -124,16 +103,16 @@ impl Verdict {
         let done = wrong(Effect::Done, 1);
         let all = told(Effect::Done).count();
         let what = "acknowledged effects happened once";
-        self.find_none(what, done.len() as u64, &done, &format!("of {all} did not"));
+        self.findings.add_none(what, done.len() as u64, &done, &format!("of {all} did not"));
         let failed = wrong(Effect::Failed, 0);
         let all = told(Effect::Failed).count();
         let what = "effects said to have failed did not happen";
-        self.find_none(what, failed.len() as u64, &failed, &format!("of {all} did"));
+        self.findings.add_none(what, failed.len() as u64, &failed, &format!("of {all} did"));
         let twice = counts.iter().filter(|(_, count)| **count > 1);
         let twice: Vec<String> =
             twice.map(|(digits, _)| String::from_utf8_lossy(digits).into_owned()).collect();
         let of_all = format!("of {} did", counts.len());
-        self.find_none("no effect happened twice", twice.len() as u64, &twice, &of_all);
+        self.findings.add_none("no effect happened twice", twice.len() as u64, &twice, &of_all);
         let (kills, pending) = (self.driver.report.kills, self.driver.report.pending_at_kills);
         let unknown = told(Effect::Unknown).count();
         let happened = told(Effect::Unknown).filter(|(digits, _)| of(digits) == 1).count();
@@ -161,7 +140,7 @@ impl Verdict {
         let twice: Vec<String> =
             recorded.iter().filter(|(_, count)| **count > 1).map(|(id, _)| id.clone()).collect();
         let of = format!("of {} are", recorded.len());
-        self.find_none("no exchange is in it twice", twice.len() as u64, &twice, &of);
+        self.findings.add_none("no exchange is in it twice", twice.len() as u64, &twice, &of);
         let missing = seen.exchanges.iter().filter(|own| !recorded.contains_key(&own.id));
         let mut lost = Vec::new();
         let (mut in_gaps, mut earliest) = (0_u64, Duration::ZERO);
@@ -180,7 +159,7 @@ impl Verdict {
             earliest.as_millis()
         );
         let what = "every exchange is in it or in a gap";
-        self.find_none(what, lost.len() as u64, &lost, &of);
+        self.findings.add_none(what, lost.len() as u64, &lost, &of);
         Ok(())
     }
 
@@ -190,17 +169,17 @@ impl Verdict {
         let left = until(PATIENCE, || descendants(own), Vec::is_empty);
         let left: Vec<String> =
             left.into_iter().map(|(id, name)| format!("{name} ({id})")).collect();
-        self.find_none("no process is left", left.len() as u64, &left, "are");
+        self.findings.add_none("no process is left", left.len() as u64, &left, "are");
         let folder = self.driver.site.folder();
         let mut left = strangers(&folder.join("data"), DATA)?;
         left.extend(strangers(&folder.join("work"), &[".git", EFFECTS, "listed.txt"])?);
         left.extend(strangers(&folder.join("work/.git"), &[])?);
         left.extend(strangers(&folder.join("tmp"), &[])?);
-        self.find_none("no file is left", left.len() as u64, &left, "are");
+        self.findings.add_none("no file is left", left.len() as u64, &left, "are");
         let log = fs::read_to_string(self.driver.site.log())?;
         let panics: Vec<String> =
             log.lines().filter(|line| line.contains("panicked")).map(str::to_owned).collect();
-        self.find_none("nothing panicked", panics.len() as u64, &panics, "did");
+        self.findings.add_none("nothing panicked", panics.len() as u64, &panics, "did");
         Ok(())
     }
 }

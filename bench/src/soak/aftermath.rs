@@ -1,9 +1,7 @@
 //! After the soak test: whether the gateway is back to normal, has recorded everything and still
 //! answers.
 
-use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -11,12 +9,9 @@ use super::visit::Kind;
 use super::watch::Watch;
 use super::worker::Tally;
 use crate::failure::{Failure, Outcome};
-use crate::findings::{Findings, metric, until};
+use crate::findings::{Findings, PATIENCE, until};
 use crate::load::{self, next_nonce};
-use crate::process::{Serving, Site, get};
-
-/// Time for requests in flight to end, and for batched writes.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::process::{Serving, Site};
 
 /// The checks.
 pub(crate) struct Aftermath<'a> {
@@ -32,30 +27,15 @@ impl<'a> Aftermath<'a> {
         Aftermath { site, mock, gateway, findings: Findings::default() }
     }
 
-    fn find(&mut self, what: &'static str, fine: bool, detail: String) {
-        self.findings.add(what, fine, detail);
-    }
-
     /// Runs all checks.
     pub(crate) fn judge(&mut self, tally: &Tally, watch: &Watch, idle: usize) -> Outcome {
-        let mut wrong = String::new();
-        for line in &tally.wrong {
-            let _ = write!(wrong, "\n    {line}");
-        }
         let count: u64 = tally.visits().map(|(_, (_, wrong))| wrong).sum();
-        self.find("every answer was right", count == 0, format!("{count} wrong{wrong}"));
-        self.nothing_under_way();
+        self.findings.add_none("every answer was right", count, &tally.wrong, "wrong");
+        self.findings.nothing_under_way(self.gateway.address);
         self.ledger(tally);
         self.files(idle)?;
-        self.memory(watch);
+        self.findings.memory(&self.gateway.child, watch.levels());
         self.answers()
-    }
-
-    fn nothing_under_way(&mut self) {
-        let address = self.gateway.address;
-        let gauge = || metric(&get(address, "/metrics").ok()?, "toolwright_requests_in_flight");
-        let last = until(PATIENCE, gauge, |number| *number == Some(0.0));
-        self.find("nothing is under way", last == Some(0.0), format!("gauge at {last:?}"));
     }
 
     fn ledger(&mut self, tally: &Tally) {
@@ -66,26 +46,16 @@ impl<'a> Aftermath<'a> {
             Ok(last) => format!("{last} recorded, {} to {} asked", asked.start(), asked.end()),
             Err(failure) => failure.to_string(),
         };
-        self.find("every exchange is in the ledger", fits(&last), detail);
+        self.findings.add("every exchange is in the ledger", fits(&last), detail);
     }
 
     /// Stops the mock, and with it every pooled connection to it, and starts it again.
     fn files(&mut self, idle: usize) -> Outcome {
         let address = self.mock.address.to_string();
         self.mock.child.end();
-        let last = until(PATIENCE, || self.gateway.child.files(), |files| *files <= idle);
-        self.find("no file or socket is left open", last <= idle, format!("{last}, idle {idle}"));
+        self.findings.files(&self.gateway.child, idle);
         self.mock = Serving::mock(&address)?;
         Ok(())
-    }
-
-    fn memory(&mut self, watch: &Watch) {
-        let (early, late) = watch.levels();
-        let fine = late <= early * 1.25 + 16.0;
-        let now = self.gateway.child.resident();
-        let detail =
-            format!("{early:.1} MB after warm-up, {late:.1} MB at the end, {now:.1} MB now");
-        self.find("memory stays level", fine, detail);
     }
 
     fn answers(&mut self) -> Outcome {
@@ -100,10 +70,10 @@ impl<'a> Aftermath<'a> {
                 Ok(answer) => answer.status.to_string(),
                 Err(failure) => failure.to_string(),
             };
-            self.find("it still answers", detail == "200", detail);
+            self.findings.add("it still answers", detail == "200", detail);
         }
         let ended = self.gateway.child.ended();
-        self.find("it still runs", ended.is_none(), ended.unwrap_or_default());
+        self.findings.add("it still runs", ended.is_none(), ended.unwrap_or_default());
         Ok(())
     }
 
