@@ -51,19 +51,6 @@ pub(crate) enum Visit {
     LeaveMiddle,
 }
 
-/// How many of a thousand visits. Those that wait for a second are few.
-const SHARES: &[(Visit, u64)] = &[
-    (Visit::Reset, 30),
-    (Visit::Stall, 6),
-    (Visit::Hang, 6),
-    (Visit::Cut, 30),
-    (Visit::Busy, 6),
-    (Visit::Fails, 20),
-    (Visit::Html, 20),
-    (Visit::LeaveEarly, 20),
-    (Visit::LeaveMiddle, 40),
-];
-
 impl Visit {
     /// All of them.
     pub(crate) const ALL: [Visit; 10] = [
@@ -88,44 +75,40 @@ impl Visit {
     /// Maps a random number to a visit.
     pub(crate) fn pick(number: u64) -> Visit {
         let mut left = number % 1000;
-        for (visit, share) in SHARES {
-            match left.checked_sub(*share) {
-                None => return *visit,
+        for visit in Visit::ALL {
+            match left.checked_sub(visit.traits().0) {
+                None => return visit,
                 Some(rest) => left = rest,
             }
         }
         Visit::Fine
     }
 
+    /// How many of a thousand visits, the model of the mock with this behaviour, and the name in tables. Visits that
+    /// wait for a second are few.
+    fn traits(self) -> (u64, &'static str, &'static str) {
+        match self {
+            Visit::Fine => (822, "mock", "fine"),
+            Visit::Reset => (30, "mock-reset", "upstream resets"),
+            Visit::Stall => (6, "mock-stall", "upstream stalls"),
+            Visit::Hang => (6, "mock-hang", "upstream falls silent in the middle"),
+            Visit::Cut => (30, "mock-cut", "upstream closes in the middle"),
+            Visit::Busy => (6, "mock-busy", "upstream says 429"),
+            Visit::Fails => (20, "mock-fails", "upstream says 500"),
+            Visit::Html => (20, "mock-html", "HTML instead of an answer"),
+            Visit::LeaveEarly => (20, "mock-stall", "client leaves before the answer"),
+            Visit::LeaveMiddle => (40, "mock-gap-20", "client leaves in the middle"),
+        }
+    }
+
     /// The model of the mock with this behaviour.
     pub(crate) fn model(self) -> &'static str {
-        match self {
-            Visit::Fine => "mock",
-            Visit::Reset => "mock-reset",
-            Visit::Stall | Visit::LeaveEarly => "mock-stall",
-            Visit::Hang => "mock-hang",
-            Visit::Cut => "mock-cut",
-            Visit::Busy => "mock-busy",
-            Visit::Fails => "mock-fails",
-            Visit::Html => "mock-html",
-            Visit::LeaveMiddle => "mock-gap-20",
-        }
+        self.traits().1
     }
 
     /// Its name in tables.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Visit::Fine => "fine",
-            Visit::Reset => "upstream resets",
-            Visit::Stall => "upstream stalls",
-            Visit::Hang => "upstream falls silent in the middle",
-            Visit::Cut => "upstream closes in the middle",
-            Visit::Busy => "upstream says 429",
-            Visit::Fails => "upstream says 500",
-            Visit::Html => "HTML instead of an answer",
-            Visit::LeaveEarly => "client leaves before the answer",
-            Visit::LeaveMiddle => "client leaves in the middle",
-        }
+        self.traits().2
     }
 }
 
