@@ -34,21 +34,18 @@ impl Plan {
             Plan { short: false, routes: Route::ALL, against: None, only: None, json: None };
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            match (*word, words.as_slice().first()) {
-                ("--short", _) => plan.short = true,
-                ("--without-gateway", _) => plan.routes = Route::BARE,
-                ("--only" | "--json" | "--against", Some(value)) => {
-                    match *word {
-                        "--only" => plan.only = Some((*value).to_owned()),
-                        "--against" => {
-                            plan.routes = Route::BOTH_BUILDS;
-                            plan.against = Some(value.into());
-                        }
-                        _ => plan.json = Some(value.into()),
-                    }
-                    words.next();
+            let wrong = || Failure(format!("unknown or unfinished option {word}"));
+            let mut value = || words.next().ok_or_else(wrong);
+            match *word {
+                "--short" => plan.short = true,
+                "--without-gateway" => plan.routes = Route::BARE,
+                "--only" => plan.only = Some((*value()?).to_owned()),
+                "--json" => plan.json = Some(value()?.into()),
+                "--against" => {
+                    plan.routes = Route::BOTH_BUILDS;
+                    plan.against = Some(value()?.into());
                 }
-                _ => return Err(Failure(format!("unknown or unfinished option {word}"))),
+                _ => return Err(wrong()),
             }
         }
         Ok(plan)

@@ -16,7 +16,7 @@ use crate::question::Question;
 
 pub(crate) use self::client::{Connection, next_nonce};
 pub(crate) use self::expect::Expect;
-pub(crate) use self::sample::{Samples, median};
+pub(crate) use self::sample::{Figures, Rounds, Samples, median};
 
 /// An address, a request, and the expected reply.
 #[derive(Debug, Clone)]

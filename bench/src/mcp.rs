@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::failure::{Failure, Outcome};
 use crate::goal::{self, Goal};
-use crate::load::{ClientPool, Connection, Expect, Samples, Target, median, next_nonce};
+use crate::load::{ClientPool, Connection, Expect, Figures, Rounds, Samples, Target, next_nonce};
 use crate::process::{Machine, Serving, Site, Usage, mcp_table};
 use crate::question::Question;
 use crate::table::{Table, figure};
@@ -129,15 +129,15 @@ async fn measure(
             rounds.add(pool.work(window).await?);
         }
     }
-    let server = routes.server;
+    let (server, direct, through) = (routes.server, direct.figures(), through.figures());
     let plural = if clients == 1 { "" } else { "s" };
     println!("\ntools/call of the {server}, {clients} client{plural}");
-    print(&[("direct", &direct), ("gateway", &through)]);
+    print(&[("direct", direct), ("gateway", through)]);
     Ok(if clients == 1 {
-        let added = through.p50() - direct.p50();
+        let added = through.p50 - direct.p50;
         Goal::new(&format!("added p50, {server}"), "µs", 300.0, added)
     } else {
-        let factor = direct.rate() / through.rate();
+        let factor = direct.rate / through.rate;
         Goal::new(&format!("direct rate to gateway's, {server}"), "×", 2.0, factor)
     })
 }
@@ -191,37 +191,11 @@ fn is_of_server(name: &str) -> bool {
     name.starts_with('s') && name.contains("_tool_")
 }
 
-/// The rounds of a route.
-#[derive(Default)]
-struct Rounds {
-    all: Samples,
-    rate: Vec<f64>,
-    p50: Vec<f64>,
-}
-
-impl Rounds {
-    fn add(&mut self, samples: Samples) {
-        self.rate.push(samples.rate());
-        self.p50.push(samples.whole(50.0));
-        self.all.append(samples);
-    }
-
-    fn rate(&self) -> f64 {
-        median(self.rate.clone())
-    }
-
-    fn p50(&self) -> f64 {
-        median(self.p50.clone())
-    }
-}
-
-fn print(routes: &[(&str, &Rounds)]) {
+fn print(routes: &[(&str, Figures)]) {
     let mut table = Table::new(1, &["route", "count", "calls/s", "p50 µs", "p99 µs"]);
-    for (name, rounds) in routes {
-        let mut all = rounds.all.clone();
-        all.sort();
-        let mut row = vec![(*name).to_owned(), all.count().to_string()];
-        row.extend([rounds.rate(), rounds.p50(), all.whole(99.0)].map(figure));
+    for (name, Figures { count, rate, p50, p99, .. }) in routes {
+        let mut row = vec![(*name).to_owned(), count.to_string()];
+        row.extend([*rate, *p50, *p99].map(figure));
         table.row(row);
     }
     table.print();

@@ -1,6 +1,6 @@
 //! The goals, with the measured values.
 
-use super::case::Pace;
+use super::case::{Case, Pace};
 use super::measure::Cell;
 use super::report::Report;
 use super::route::Route;
@@ -18,20 +18,23 @@ pub(crate) fn judge(report: &Report) -> Vec<Goal> {
                     goals.push(Goal { what: format!("{name}: {what}"), unit, most, reached });
                 }
             };
-            let one = |route, clients| find(report, route, reply, clients);
-            add("added p50", "µs", added, one(route, 1).p50 - one(Route::Direct, 1).p50);
-            add("added first byte", "µs", 300.0, one(route, 1).first - one(Route::Direct, 1).first);
+            let one =
+                |route, clients, read| figure(report, route, (reply, Pace::Clients(clients)), read);
+            let over_direct = |read| one(route, 1, read) - one(Route::Direct, 1, read);
+            add("added p50", "µs", added, over_direct(|cell| cell.figures.p50));
+            add("added first byte", "µs", 300.0, over_direct(|cell| cell.figures.first));
             for clients in [1, 16] {
                 let s = if clients == 1 { "" } else { "s" };
-                let own = one(route, clients).cost;
-                add(&format!("CPU, {clients} client{s}"), "s/1000", cost, own);
+                let of = |route| one(route, clients, |cell| cell.cost);
+                add(&format!("CPU, {clients} client{s}"), "s/1000", cost, of(route));
                 let what = format!("CPU to bare proxy's, {clients} client{s}");
-                add(&what, "×", ratio, own / one(Route::Bare, clients).cost);
+                add(&what, "×", ratio, of(route) / of(Route::Bare));
             }
         }
     }
     for route in [Route::Pass, Route::Translate] {
-        let p99 = |route| find_paced(report, route).map_or(f64::NAN, |cell| cell.p99);
+        let load = (ReplyKind::Whole, Pace::Rate(OPEN_LOAD));
+        let p99 = |route| figure(report, route, load, |cell| cell.figures.p99);
         let reached = p99(route) / p99(Route::Bare);
         if !reached.is_nan() {
             let what =
@@ -63,33 +66,19 @@ fn limits(reply: ReplyKind) -> [(Route, f64, f64, f64); 2] {
     }
 }
 
-/// The figures of the standard request.
-struct Figures {
-    p50: f64,
-    first: f64,
-    cost: f64,
-}
-
-fn find(report: &Report, route: Route, reply: ReplyKind, clients: usize) -> Figures {
-    let wanted = |cell: &&Cell| {
-        let case = cell.case;
-        cell.route == route
-            && (case.size, case.reply, case.pace) == (Size::Standard, reply, Pace::Clients(clients))
-    };
-    match report.cells.iter().find(wanted) {
-        Some(cell) => Figures { p50: cell.p50, first: cell.first, cost: cell.cost },
-        None => Figures { p50: f64::NAN, first: f64::NAN, cost: f64::NAN },
-    }
-}
-
 /// Requests per second of the load whose p99 has a goal.
 const OPEN_LOAD: u32 = 2000;
 
-fn find_paced(report: &Report, route: Route) -> Option<&Cell> {
-    let case = (Size::Standard, ReplyKind::Whole, Pace::Rate(OPEN_LOAD));
-    report.cells.iter().find(|cell| {
-        cell.route == route && (cell.case.size, cell.case.reply, cell.case.pace) == case
-    })
+/// A figure of the standard request; NaN if it was not measured.
+fn figure(
+    report: &Report,
+    route: Route,
+    (reply, pace): (ReplyKind, Pace),
+    read: fn(&Cell) -> f64,
+) -> f64 {
+    let case = Case { size: Size::Standard, reply, pace };
+    let cell = report.cells.iter().find(|cell| cell.route == route && cell.case == case);
+    cell.map_or(f64::NAN, read)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::measure::Cell;
 use super::memory::{NAME, OpenStreams};
 use super::route::Route;
 use crate::goal::Goal;
+use crate::load::Figures;
 use crate::process::Site;
 use crate::question::{ReplyKind, Size};
 use crate::table::{Table, figure};
@@ -57,13 +58,13 @@ pub(crate) fn print(case: Case, cells: &[Cell]) {
     ];
     let mut table = Table::new(1, &heads);
     let of = |route: Route| cells.iter().find(|cell| cell.route == route);
-    let direct = of(Route::Direct).map_or(f64::NAN, |cell| cell.p50);
+    let direct = of(Route::Direct).map_or(f64::NAN, |cell| cell.figures.p50);
     let bare = of(Route::Bare).map_or(f64::NAN, |cell| cell.cost);
     for cell in cells {
-        let added = if cell.route == Route::Direct { f64::NAN } else { cell.p50 - direct };
-        let figures = [cell.rate, cell.p50, cell.p99, cell.p999, cell.first, added, cell.cost];
-        let mut row = vec![cell.route.name().to_owned(), cell.count.to_string()];
-        row.extend(figures.map(figure));
+        let Figures { count, rate, p50, p99, p999, first } = cell.figures;
+        let added = if cell.route == Route::Direct { f64::NAN } else { p50 - direct };
+        let mut row = vec![cell.route.name().to_owned(), count.to_string()];
+        row.extend([rate, p50, p99, p999, first, added, cell.cost].map(figure));
         let other = cell.route.other().and_then(of).map_or(f64::NAN, |cell| cell.cost);
         row.extend([cell.cost / bare, cell.cost / other].map(figure));
         table.row(row);
@@ -91,10 +92,10 @@ pub(crate) fn json(report: &Report, goals: &[Goal], others: f64) -> String {
         .cells
         .iter()
         .map(|cell| {
-            json!({"case": cell.case.name(), "route": cell.route.name(), "count": cell.count,
-                "requests_per_second": cell.rate, "p50_us": cell.p50, "p99_us": cell.p99,
-                "p999_us": cell.p999, "first_byte_us": cell.first,
-                "cpu_seconds_per_thousand": cell.cost})
+            let Figures { count, rate, p50, p99, p999, first } = cell.figures;
+            json!({"case": cell.case.name(), "route": cell.route.name(), "count": count,
+                "requests_per_second": rate, "p50_us": p50, "p99_us": p99, "p999_us": p999,
+                "first_byte_us": first, "cpu_seconds_per_thousand": cell.cost})
         })
         .collect();
     let open_streams: Vec<Value> = report

@@ -1,6 +1,5 @@
 //! The measured routes from a client to the mock upstream, and the processes on them.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::Plan;
@@ -108,7 +107,8 @@ impl Stage {
         reply: ReplyKind,
     ) -> Outcome<Target> {
         let question = route.question("mock", size, reply);
-        let address = self.address(route)?;
+        let serving = self.serving(route).ok_or_else(|| Failure("there is no gateway".into()))?;
+        let address = serving.address;
         let expect = if route.is_translated() {
             let nonce = next_nonce();
             let answer = Connection::open(address).await?.read(&question, nonce).await?;
@@ -117,11 +117,6 @@ impl Stage {
             Expect::Same(mock::plain(reply))
         };
         Ok(Target { address, question, expect })
-    }
-
-    fn address(&self, route: Route) -> Outcome<SocketAddr> {
-        let serving = self.serving(route).ok_or_else(|| Failure("there is no gateway".into()))?;
-        Ok(serving.address)
     }
 
     /// The process that a client on a route connects to.

@@ -20,16 +20,10 @@ impl Samples {
         self.whole.push(whole.as_nanos() as u64);
     }
 
-    /// Adds the samples of another client that ran concurrently.
-    pub(crate) fn merge(&mut self, other: Samples) {
+    /// Adds the times of another client, or of a later round.
+    pub(crate) fn append(&mut self, other: Samples) {
         self.first.extend(other.first);
         self.whole.extend(other.whole);
-    }
-
-    /// Adds the samples of a later round.
-    pub(crate) fn append(&mut self, other: Samples) {
-        self.elapsed += other.elapsed;
-        self.merge(other);
     }
 
     /// Sets the duration, and sorts the times.
@@ -39,7 +33,7 @@ impl Samples {
     }
 
     /// Sorts the times, for the percentiles.
-    pub(crate) fn sort(&mut self) {
+    fn sort(&mut self) {
         self.first.sort_unstable();
         self.whole.sort_unstable();
     }
@@ -62,6 +56,55 @@ impl Samples {
     /// A percentile of the time to the first byte, in microseconds.
     pub(crate) fn first(&self, percent: f64) -> f64 {
         percentile(&self.first, percent)
+    }
+}
+
+/// The samples of several rounds.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    all: Samples,
+    rate: Vec<f64>,
+    p50: Vec<f64>,
+    first: Vec<f64>,
+}
+
+/// The figures of several rounds. Times in microseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Figures {
+    /// Number of exchanges
+    pub(crate) count: usize,
+    /// Exchanges per second
+    pub(crate) rate: f64,
+    /// Time to the last byte: the median over rounds of each round's median
+    pub(crate) p50: f64,
+    /// Of all rounds together
+    pub(crate) p99: f64,
+    /// Of all rounds together
+    pub(crate) p999: f64,
+    /// Time to the first byte of the body, like `p50`
+    pub(crate) first: f64,
+}
+
+impl Rounds {
+    /// Adds a round.
+    pub(crate) fn add(&mut self, samples: Samples) {
+        self.rate.push(samples.rate());
+        self.p50.push(samples.whole(50.0));
+        self.first.push(samples.first(50.0));
+        self.all.append(samples);
+    }
+
+    /// Sums up the rounds.
+    pub(crate) fn figures(mut self) -> Figures {
+        self.all.sort();
+        Figures {
+            count: self.all.count(),
+            rate: median(self.rate),
+            p50: median(self.p50),
+            p99: self.all.whole(99.0),
+            p999: self.all.whole(99.9),
+            first: median(self.first),
+        }
     }
 }
 
