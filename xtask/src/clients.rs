@@ -35,9 +35,6 @@ fn install(environment: &str) -> Outcome {
     if environment == "js" {
         return JAVASCRIPT.install();
     }
-    Venv {
-        folder: format!("{INSTALLED}/{environment}"),
-        requirements: format!("conformance/agents/requirements/{environment}.txt"),
-    }
-    .install()
+    let requirements = format!("conformance/agents/requirements/{environment}.txt");
+    Venv::new(format!("{INSTALLED}/{environment}"), requirements).install()
 }

@@ -18,30 +18,12 @@ const PLANS: NodePackages =
 const TASK: &str = "conformance/gateway/task.json";
 
 /// The options of the task.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub(crate) struct Plan {
-    talk: Talk,
-    readme: Readme,
-}
-
-/// How much is printed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Talk {
-    /// Failures
-    #[default]
-    Brief,
-    /// Also why each broken variant was refused
-    Verbose,
-}
-
-/// What is done with the measured matrix.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Readme {
-    /// It is compared with the one in the READMEs
-    #[default]
-    Check,
-    /// It is written to the READMEs
-    Write,
+    /// Why each broken variant was refused is printed as well
+    verbose: bool,
+    /// The measured matrix is written to the READMEs, and not compared with theirs
+    write: bool,
 }
 
 impl Plan {
@@ -50,8 +32,8 @@ impl Plan {
         let mut plan = Plan::default();
         for word in words {
             match *word {
-                "--verbose" => plan.talk = Talk::Verbose,
-                "--write" => plan.readme = Readme::Write,
+                "--verbose" => plan.verbose = true,
+                "--write" => plan.write = true,
                 other => return Err(Failure(format!("unknown option {other}"))),
             }
         }
@@ -63,20 +45,17 @@ impl Plan {
 /// and the gateway.
 pub(crate) fn run(plan: Plan) -> Outcome {
     build::gateway()?;
-    let (current, previous) = (sdks(), previous_sdks());
+    let current = sdks();
+    let previous = Venv::new("target/conformance-previous-venv", "conformance/previous.txt");
     current.install()?;
     previous.install()?;
     JAVASCRIPT.install()?;
     fs::copy(root().join(TASK), root().join(JAVASCRIPT.folder).join("task.json"))?;
-    let verbose: &[&str] = if plan.talk == Talk::Verbose { &["--verbose"] } else { &[] };
-    current
-        .python("conformance/validate.py")
-        .with(&["--self-test"])
-        .with(verbose)
-        .with(&["."])
-        .run()?;
-    current.python("conformance/validate.py").with(&["."]).run()?;
-    let write: &[&str] = if plan.readme == Readme::Write { &["--write"] } else { &[] };
+    let verbose: &[&str] = if plan.verbose { &["--verbose"] } else { &[] };
+    let validate = || current.python("conformance/validate.py");
+    validate().with(&["--self-test"]).with(verbose).with(&["."]).run()?;
+    validate().with(&["."]).run()?;
+    let write: &[&str] = if plan.write { &["--write"] } else { &[] };
     matrix(&current, &previous).with(verbose).with(write).with(&["."]).run()?;
     plans()
 }
@@ -88,24 +67,13 @@ fn plans() -> Outcome {
     let folder = root().join(PLANS.folder);
     let check = folder.join("check.mjs");
     Program::new(folder.join("node_modules/.bin/node"))
-        .with(&[&check.to_string_lossy(), "fixtures/plans"])
+        .with(&[&*check.to_string_lossy(), "fixtures/plans"])
         .run()
 }
 
 /// The environment with the vendors' SDKs.
 pub(crate) fn sdks() -> Venv {
-    Venv {
-        folder: "target/conformance-venv".into(),
-        requirements: "conformance/requirements.txt".into(),
-    }
-}
-
-/// The environment with the previous major versions.
-fn previous_sdks() -> Venv {
-    Venv {
-        folder: "target/conformance-previous-venv".into(),
-        requirements: "conformance/previous.txt".into(),
-    }
+    Venv::new("target/conformance-venv", "conformance/requirements.txt")
 }
 
 /// The gateway between the SDKs and fake upstreams.

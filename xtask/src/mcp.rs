@@ -33,8 +33,5 @@ pub(crate) fn python_sdk() -> Venv {
 }
 
 fn venv(name: &str, requirements: &str) -> Venv {
-    Venv {
-        folder: format!("target/{name}"),
-        requirements: format!("conformance/mcp/{requirements}"),
-    }
+    Venv::new(format!("target/{name}"), format!("conformance/mcp/{requirements}"))
 }

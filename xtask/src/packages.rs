@@ -12,6 +12,10 @@ pub(crate) struct Venv {
 }
 
 impl Venv {
+    pub(crate) fn new(folder: impl Into<String>, requirements: impl Into<String>) -> Venv {
+        Venv { folder: folder.into(), requirements: requirements.into() }
+    }
+
     /// Runs a script with the Python of the environment.
     pub(crate) fn python(&self, script: &str) -> Program {
         Program::new(root().join(&self.folder).join("bin/python")).with(&[script])
@@ -27,8 +31,8 @@ impl Venv {
         println!("installing the packages of {} into {}", self.requirements, self.folder);
         ensure("python3-venv", || Program::new("python3").with(&["-m", "ensurepip", "--version"]))?;
         Program::new("python3").with(&["-m", "venv", "--clear", &self.folder]).run()?;
-        Program::new(root().join(&self.folder).join("bin/python"))
-            .with(&["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        self.python("-m")
+            .with(&["pip", "install", "--quiet", "--disable-pip-version-check"])
             .with(&["--requirement", &self.requirements])
             .run()?;
         fs::write(stamp, wanted)?;

@@ -15,10 +15,8 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
         other => return Err(Failure(format!("unknown options {}", other.join(" ")))),
     };
     build::gateway()?;
-    let environment = Venv {
-        folder: "target/schemathesis-venv".into(),
-        requirements: "conformance/schemathesis/requirements.txt".into(),
-    };
+    let requirements = "conformance/schemathesis/requirements.txt";
+    let environment = Venv::new("target/schemathesis-venv", requirements);
     environment.install()?;
     environment
         .python("conformance/schemathesis/run.py")

@@ -11,10 +11,7 @@ const SERVER: &str = "target/temporal-venv/bin/temporal";
 /// Builds and runs everything. With fewer than the suite's 10,000 items if `items` says so; 3,000 are enough for a
 /// run to continue as a new one.
 pub(crate) fn run(items: Option<&str>) -> Outcome {
-    let server = Venv {
-        folder: "target/temporal-venv".into(),
-        requirements: "conformance/temporal/requirements.txt".into(),
-    };
+    let server = Venv::new("target/temporal-venv", "conformance/temporal/requirements.txt");
     server.install()?;
     // With the tests of the gateway, the gateway is built, which the suite runs.
     Program::cargo()

@@ -47,10 +47,8 @@ impl Comparison {
 
 /// Runs `json_repair` on texts that are given as JSON strings.
 fn repaired(texts: &[&str]) -> Outcome<Vec<String>> {
-    let venv = Venv {
-        folder: "target/json-repair-venv".into(),
-        requirements: "conformance/json_repair/requirements.txt".into(),
-    };
+    let requirements = "conformance/json_repair/requirements.txt";
+    let venv = Venv::new("target/json-repair-venv", requirements);
     venv.install()?;
     let file = scratch()?;
     fs::write(&file, texts.join("\n"))?;
