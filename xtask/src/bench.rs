@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::run::{Outcome, Program, root};
+use crate::run::{Outcome, Program, root, rust_files};
 
 /// How long each benchmark measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,13 +41,7 @@ pub(crate) fn run(length: Length) -> Outcome {
 fn find() -> Outcome<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     for package in fs::read_dir(root().join("crates"))? {
-        let Ok(benches) = fs::read_dir(package?.path().join("benches")) else { continue };
-        for bench in benches {
-            let path = bench?.path();
-            if path.extension().is_some_and(|extension| extension == "rs") {
-                found.insert(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
-            }
-        }
+        found.extend(rust_files(&package?.path().join("benches")).unwrap_or_default());
     }
     Ok(found)
 }

@@ -3,13 +3,14 @@
 use std::fs;
 
 use crate::build;
-use crate::run::{Failure, Outcome, Program, root};
+use crate::run::{Failure, Outcome, Program, root, rust_files};
 
 const FOLDER: &str = "crates/toolwright/examples";
 
 /// Builds and runs every example.
 pub(crate) fn run() -> Outcome {
-    let names = names()?;
+    let mut names = rust_files(&root().join(FOLDER))?;
+    names.retain(|name| name.starts_with(|first: char| first.is_ascii_digit()));
     build::in_workspace(&["--examples"])?;
     let mut wrong = Vec::new();
     for name in &names {
@@ -29,18 +30,6 @@ pub(crate) fn run() -> Outcome {
         [] => Ok(()),
         wrong => Err(Failure(format!("{} print something else", wrong.join(", ")))),
     }
-}
-
-/// The examples in the order of the course.
-fn names() -> Outcome<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(root().join(FOLDER))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        let is_numbered = name.starts_with(|first: char| first.is_ascii_digit());
-        names.extend(name.strip_suffix(".rs").filter(|_| is_numbered).map(str::to_owned));
-    }
-    names.sort();
-    Ok(names)
 }
 
 /// The text block in the first lines of an example.

@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use crate::run::{Failure, Outcome, Program, ensure, root};
+use crate::run::{Failure, Outcome, Program, ensure, root, rust_files};
 
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -14,7 +14,7 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
 /// The targets to run, and for how long.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     length: Length,
     /// Names of targets; none means all
@@ -22,10 +22,11 @@ pub(crate) struct Plan {
 }
 
 /// How long each target runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Length {
     /// A fixed number of inputs from the committed seeds. Nearly the same in every run: it is
     /// guided by coverage, and that of hash maps differs from run to run
+    #[default]
     Smoke,
     /// Continues from the inputs that earlier runs found
     Seconds(u32),
@@ -33,12 +34,6 @@ enum Length {
 
 /// Number of inputs in a smoke run.
 const SMOKE_RUNS: u32 = 1000;
-
-impl Default for Plan {
-    fn default() -> Plan {
-        Plan { length: Length::Smoke, only: Vec::new() }
-    }
-}
 
 impl Plan {
     /// Reads the arguments of the command.
@@ -66,10 +61,6 @@ impl Plan {
 /// Builds the targets and runs one after another.
 pub(crate) fn run(plan: &Plan) -> Outcome {
     let targets = targets(&plan.only)?;
-    if targets.is_empty() {
-        println!("no fuzz targets");
-        return Ok(());
-    }
     // libFuzzer is written in C++.
     ensure("g++", || Program::new("g++").with(&["--version"]))?;
     let host = host()?;
@@ -88,15 +79,7 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
 }
 
 fn targets(only: &[String]) -> Outcome<Vec<String>> {
-    let Ok(files) = fs::read_dir(root().join("fuzz/fuzz_targets")) else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    for file in files {
-        let path = file?.path();
-        if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
-        }
-    }
-    found.sort();
+    let mut found = rust_files(&root().join("fuzz/fuzz_targets"))?;
     if let Some(unknown) = only.iter().find(|name| !found.contains(name)) {
         return Err(Failure(format!("no fuzz target {unknown}; there are {}", found.join(", "))));
     }
@@ -123,7 +106,6 @@ fn fuzz(target: &str, length: Length, folder: &str) -> Outcome {
             (format!("fuzz/corpus/{target}"), vec![format!("-max_total_time={seconds}")])
         }
     };
-    let bounds: Vec<&str> = bounds.iter().map(String::as_str).collect();
     let seeds = format!("fuzz/seeds/{target}");
     let artifacts = format!("fuzz/artifacts/{target}/");
     fs::create_dir_all(root().join(&corpus))?;

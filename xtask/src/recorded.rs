@@ -32,14 +32,14 @@ impl Plan {
         let mut plan = Plan { directory, limits: Vec::new(), talk: Vec::new() };
         let mut options = options.iter();
         while let Some(option) = options.next() {
-            match (*option, options.clone().next()) {
-                ("--verbose", _) => plan.talk.push("--verbose".into()),
-                ("--only" | "--to", Some(value)) => {
+            match *option {
+                "--verbose" => plan.talk.push("--verbose".into()),
+                "--only" | "--to" => {
+                    let none = || Failure(format!("{option}: no value"));
+                    let value = options.next().ok_or_else(none)?;
                     plan.limits.extend([(*option).to_owned(), (*value).to_owned()]);
-                    options.next();
                 }
-                ("--only" | "--to", None) => return Err(Failure(format!("{option}: no value"))),
-                (other, _) => return Err(Failure(format!("unknown option {other}"))),
+                other => return Err(Failure(format!("unknown option {other}"))),
             }
         }
         Ok(plan)
@@ -68,12 +68,10 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
     fs::create_dir_all(&folder)?;
     let translated = folder.join(format!("translated-{}.jsonl", std::process::id()));
     let (directory, out) = (plan.directory.to_string_lossy(), translated.to_string_lossy());
-    let limits: Vec<&str> = plan.limits.iter().map(String::as_str).collect();
-    let talk: Vec<&str> = plan.talk.iter().map(String::as_str).collect();
     let translate = Program::new(root().join(build::example(EXAMPLE)?));
-    let judged = translate.with(&[&directory, &out]).with(&limits).run();
+    let judged = translate.with(&[&directory, &out]).with(&plan.limits).run();
     let judged =
-        judged.and_then(|()| sdks.python(JUDGE).with(&talk).with(&[&directory, &out]).run());
+        judged.and_then(|()| sdks.python(JUDGE).with(&plan.talk).with(&[&directory, &out]).run());
     if translated.exists() {
         fs::remove_file(&translated)?;
     }

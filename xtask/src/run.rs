@@ -1,9 +1,9 @@
 //! Runs other programs from the root of the repository, and installs missing ones.
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::{fmt, fs};
 
 /// Why a task failed, as a message for the user.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Failure {
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Failure {
         Failure(error.to_string())
     }
 }
@@ -53,12 +53,12 @@ impl Program {
     }
 
     /// Adds arguments.
-    pub(crate) fn with(mut self, arguments: &[&str]) -> Program {
-        for argument in arguments {
+    pub(crate) fn with(mut self, arguments: &[impl AsRef<str>]) -> Program {
+        for argument in arguments.iter().map(AsRef::as_ref) {
             self.line.push(' ');
             self.line.push_str(argument);
+            self.command.arg(argument);
         }
-        self.command.args(arguments);
         self
     }
 
@@ -90,7 +90,7 @@ impl Program {
     /// Runs it and returns its standard output.
     pub(crate) fn read(mut self) -> Outcome<String> {
         self.command.stderr(Stdio::inherit());
-        let output = self.command.output().map_err(|error| self.unstarted(&error))?;
+        let output = self.output()?;
         if !output.status.success() {
             return Err(Failure(format!("{}: {}", output.status, self.line)));
         }
@@ -99,21 +99,35 @@ impl Program {
 
     /// Runs it and returns its standard output, whether it succeeded or not.
     pub(crate) fn answer(mut self) -> Outcome<String> {
-        let output = self.command.output().map_err(|error| self.unstarted(&error))?;
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        Ok(String::from_utf8_lossy(&self.output()?.stdout).into_owned())
     }
 
     /// Runs it and returns whether it succeeded, with its captured output.
     pub(crate) fn capture(mut self) -> Outcome<(bool, String)> {
-        let output = self.command.output().map_err(|error| self.unstarted(&error))?;
+        let output = self.output()?;
         let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.push_str(&String::from_utf8_lossy(&output.stderr));
         Ok((output.status.success(), text))
     }
 
+    fn output(&mut self) -> Outcome<Output> {
+        self.command.output().map_err(|error| self.unstarted(&error))
+    }
+
     fn unstarted(&self, error: &std::io::Error) -> Failure {
         Failure(format!("cannot start `{}`: {error}", self.line))
     }
+}
+
+/// The names of the Rust files of a folder, without their extension, in order.
+pub(crate) fn rust_files(folder: &Path) -> Outcome<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix(".rs").map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Installs a Debian package unless the probe succeeds.
