@@ -19,6 +19,7 @@ mod measure;
 mod vectors;
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -51,25 +52,18 @@ impl Plan {
     /// Parses the arguments.
     pub(crate) fn parse(arguments: &[&str]) -> Result<Plan, Failure> {
         let mut plan = Plan::default();
-        let mut rest = arguments;
-        while let Some((&first, others)) = rest.split_first() {
-            rest = others;
-            let option = match first {
-                "--dictionary" => &mut plan.dictionary,
-                "--vectors" => &mut plan.vectors,
-                "--github" => {
-                    plan.has_github = true;
-                    continue;
-                }
-                _ => {
-                    plan.directory = Some(first.to_owned());
-                    continue;
-                }
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let mut file = || match words.next() {
+                Some(file) => Ok(Some((*file).to_owned())),
+                None => Err(Failure(format!("{word} needs a file"))),
             };
-            let Some((value, others)) = rest.split_first() else {
-                return Err(Failure(format!("{first} needs a file")));
-            };
-            (*option, rest) = (Some((*value).to_owned()), others);
+            match *word {
+                "--dictionary" => plan.dictionary = file()?,
+                "--vectors" => plan.vectors = file()?,
+                "--github" => plan.has_github = true,
+                directory => plan.directory = Some(directory.to_owned()),
+            }
         }
         if plan.directory.is_none() && !plan.has_github {
             return Err(Failure("search-report needs a directory of sets, or --github".to_owned()));
@@ -152,9 +146,7 @@ impl Set {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Set { name, documents, queries })
     }
-}
 
-impl Set {
     fn index(&self) -> Index {
         let mut index = Index::new();
         self.documents.iter().for_each(|document| index.add(document.clone()));
@@ -163,9 +155,13 @@ impl Set {
 }
 
 fn lines(path: &Path) -> Result<Vec<Value>, Failure> {
-    let read = |error: &dyn std::fmt::Display| Failure(format!("{}: {error}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| read(&error))?;
-    text.lines().map(|line| serde_json::from_str(line).map_err(|error| read(&error))).collect()
+    let text = fs::read_to_string(path).map_err(unreadable(path))?;
+    text.lines().map(|line| serde_json::from_str(line).map_err(unreadable(path))).collect()
+}
+
+/// Names the file in an error.
+fn unreadable<E: Display>(path: &Path) -> impl Fn(E) -> Failure {
+    move |error| Failure(format!("{}: {error}", path.display()))
 }
 
 fn text(line: &Value, key: &str) -> String {

@@ -5,14 +5,13 @@
 //! dictionary has a licence of its own, CC BY-SA 4.0, and comes from a Python package.
 
 use std::collections::HashMap;
-use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 use toolwright_search::{Dictionary, Options};
 
-use super::{Figures, Query, Set, share_of_empty, text};
+use super::{Figures, Query, Set, share_of_empty, text, unreadable};
 use crate::packages::Venv;
 use crate::run::{Failure, Outcome, root};
 
@@ -37,7 +36,7 @@ set            tools  queries      nDCG@10  R@5  R@10  unfiltered     nDCG@10   
 pub(super) fn run(sets: &[Set], dictionary: Option<&str>) -> Outcome {
     let mut translations: HashMap<String, HashMap<String, String>> = HashMap::new();
     for line in CHINESE.lines() {
-        let line: Value = serde_json::from_str(line).map_err(|error| Failure(error.to_string()))?;
+        let line: Value = serde_json::from_str(line)?;
         let set = translations.entry(text(&line, "set")).or_default();
         set.insert(text(&line, "id"), text(&line, "text"));
     }
@@ -57,8 +56,7 @@ pub(super) fn run(sets: &[Set], dictionary: Option<&str>) -> Outcome {
 fn unpack() -> Result<Dictionary, Failure> {
     let file = root().join(FILE);
     if !file.exists() {
-        let folder = "target/search-report/venv".to_owned();
-        let packages = Venv { folder, requirements: REQUIREMENTS.to_owned() };
+        let packages = Venv::new("target/search-report/venv", REQUIREMENTS);
         packages.install()?;
         packages.python("-c").with(&[UNPACK, FILE]).run()?;
     }
@@ -66,9 +64,8 @@ fn unpack() -> Result<Dictionary, Failure> {
 }
 
 fn read(file: &Path) -> Result<Dictionary, Failure> {
-    let failure = |error: &dyn Display| Failure(format!("{}: {error}", file.display()));
-    let text = fs::read_to_string(file).map_err(|error| failure(&error))?;
-    Dictionary::parse(text).map_err(|error| failure(&error))
+    let text = fs::read_to_string(file).map_err(unreadable(file))?;
+    Dictionary::parse(text).map_err(unreadable(file))
 }
 
 /// A line of the table.

@@ -1,13 +1,12 @@
 //! `recommend` with word vectors, beside the same without.
 
-use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
 use toolwright_search::{Options, WordVectors};
 
-use super::{Figures, Set, share_of_empty};
-use crate::run::{Failure, Outcome};
+use super::{Figures, Set, share_of_empty, unreadable};
+use crate::run::Outcome;
 
 const HEADER: &str = "
 Word vectors                       recommend with vectors                             without
@@ -17,18 +16,14 @@ set            tools  queries      nDCG@10  R@5  R@10   even   odd  queries cove
 pub(super) fn run(sets: &[Set], file: &str) -> Outcome {
     let file = std::env::current_dir()?.join(file);
     let tokenizer = file.with_file_name("tokenizer.json");
-    let read = |path: &Path| fs::read(path).map_err(|error| failure(path, &error));
+    let read = |path: &Path| fs::read(path).map_err(unreadable(path));
     let vectors = WordVectors::parse(read(&file)?, &read(&tokenizer)?);
-    let vectors = vectors.map_err(|error| failure(&file, &error))?;
+    let vectors = vectors.map_err(unreadable(&file))?;
     println!("{HEADER}");
     for set in sets {
         println!("{}", report(set, &vectors));
     }
     Ok(())
-}
-
-fn failure(path: &Path, error: &dyn Display) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }
 
 /// A line of the table.
