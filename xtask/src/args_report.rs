@@ -21,7 +21,7 @@ use crate::build::{self, BINARY};
 use crate::run::{Failure, Outcome, Program, root};
 
 /// Whether the opt-in coercions are enabled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {
     Plain,
     Lenient,

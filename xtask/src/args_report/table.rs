@@ -57,21 +57,25 @@ fn allowance(kind: Kind) -> f64 {
     if kind == Kind::Slip { 1.0 } else { 0.0 }
 }
 
+/// The mode in which the operators of a kind are counted.
+fn shown_mode(kind: Kind) -> Mode {
+    if kind == Kind::Coercible { Mode::Lenient } else { Mode::Plain }
+}
+
 /// All figures.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     /// By file and kind; the operators in the mode of the kind's goal
     operators: BTreeMap<(Kind, String), Count>,
-    kinds: BTreeMap<(Kind, &'static str), Count>,
+    kinds: BTreeMap<(Mode, Kind), Count>,
     files: BTreeMap<Kind, &'static str>,
 }
 
 impl Table {
     pub(crate) fn add(&mut self, case: &Case, mode: Mode, verdict: Verdict) {
         self.files.insert(case.kind, case.file);
-        self.kinds.entry((case.kind, mode.word())).or_default().add(verdict);
-        let shown = if case.kind == Kind::Coercible { Mode::Lenient } else { Mode::Plain };
-        if mode == shown && !case.operator.is_empty() {
+        self.kinds.entry((mode, case.kind)).or_default().add(verdict);
+        if mode == shown_mode(case.kind) && !case.operator.is_empty() {
             let key = (case.kind, case.operator.clone());
             self.operators.entry(key).or_default().add(verdict);
         }
@@ -80,17 +84,14 @@ impl Table {
     /// The goals that are not met.
     pub(crate) fn missed(&self) -> Vec<String> {
         let mut missed = Vec::new();
-        for mode in [Mode::Plain, Mode::Lenient] {
-            for ((kind, word), count) in
-                self.kinds.iter().filter(|((_, own), _)| *own == mode.word())
-            {
-                let (kind_word, rate, goal) = (kind.word(), count.rate(), goal(*kind, mode));
-                if rate < goal {
-                    missed.push(format!("{kind_word} ({word}) {rate:.1} % of {goal} %"));
-                }
-                if count.wrong_rate() > allowance(*kind) {
-                    missed.push(format!("{kind_word} ({word}) {} silently wrong", count.wrong));
-                }
+        for ((mode, kind), count) in &self.kinds {
+            let name = format!("{} ({})", kind.word(), mode.word());
+            let (rate, goal) = (count.rate(), goal(*kind, *mode));
+            if rate < goal {
+                missed.push(format!("{name} {rate:.1} % of {goal} %"));
+            }
+            if count.wrong_rate() > allowance(*kind) {
+                missed.push(format!("{name} {} silently wrong", count.wrong));
             }
         }
         missed
@@ -121,15 +122,11 @@ impl fmt::Display for Table {
             "file", "kind", "operator", "mode", "cases", "right", "refused", "wrong", "rate"
         )?;
         for ((kind, operator), count) in &self.operators {
-            let mode = if *kind == Kind::Coercible { Mode::Lenient } else { Mode::Plain };
-            self.row(formatter, (*kind, operator, mode.word()), *count)?;
+            self.row(formatter, (*kind, operator, shown_mode(*kind).word()), *count)?;
         }
         writeln!(formatter)?;
-        for mode in [Mode::Plain, Mode::Lenient] {
-            for ((kind, _), count) in self.kinds.iter().filter(|((_, own), _)| *own == mode.word())
-            {
-                self.row(formatter, (*kind, "all", mode.word()), *count)?;
-            }
+        for ((mode, kind), count) in &self.kinds {
+            self.row(formatter, (*kind, "all", mode.word()), *count)?;
         }
         Ok(())
     }
