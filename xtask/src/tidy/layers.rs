@@ -3,14 +3,12 @@
 //! [`CRATES`] is the only table. To add a crate, add an entry with the folder of its sources and
 //! its top-level modules in order, the lowest first: `cargo xtask tidy` names every import against
 //! the order, every module that the order lacks and every name of the order that is not a module.
-//! An import that must stay against the order is a [`Tie`] with its reason; a tie that the code no
-//! longer has is reported as well.
 //!
 //! The rule reads `crate::…` and `super::…` paths, in imports and in expressions. It reads neither
 //! tests nor the crate's root, which assembles all layers. Names that the root re-exports are
 //! refused, because they hide the layer; exported macros are at the root and are allowed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::{code, paths};
 use super::{Finding, Source, Tree};
@@ -21,18 +19,6 @@ struct Layers {
     folder: &'static str,
     /// The top-level modules, each to the right of all modules that it imports
     order: &'static [&'static str],
-    /// Intentional imports against the order
-    ties: &'static [Tie],
-}
-
-/// An intentional import against the order.
-struct Tie {
-    /// The file, below the crate's folder
-    file: &'static str,
-    /// The module that it imports
-    imports: &'static str,
-    /// Why it stays
-    reason: &'static str,
 }
 
 const CRATES: &[Layers] = &[
@@ -70,12 +56,10 @@ const CRATES: &[Layers] = &[
             "fit",
             "translate",
         ],
-        ties: &[],
     },
     Layers {
         folder: "crates/toolwright-macros/src",
         order: &["suggest", "docs", "data", "options", "parameter", "parse", "expand"],
-        ties: &[],
     },
     Layers {
         folder: "crates/toolwright-search/src",
@@ -100,7 +84,6 @@ const CRATES: &[Layers] = &[
             "explain",
             "hint",
         ],
-        ties: &[],
     },
     Layers {
         folder: "crates/toolwright/src",
@@ -142,7 +125,6 @@ const CRATES: &[Layers] = &[
             "mcp",
             "catalog",
         ],
-        ties: &[],
     },
     Layers {
         folder: "crates/toolwright-gateway/src",
@@ -162,7 +144,6 @@ const CRATES: &[Layers] = &[
             "router",
             "cli",
         ],
-        ties: &[],
     },
     Layers {
         folder: "xtask/src",
@@ -190,7 +171,6 @@ const CRATES: &[Layers] = &[
             "bench_gateway",
             "ci",
         ],
-        ties: &[],
     },
 ];
 
@@ -211,32 +191,21 @@ impl Layers {
             sources.iter().any(|file| file.text.contains(&definition))
         };
         let mut findings = self.misplaced(&modules);
-        let mut used = BTreeSet::new();
         for file in &sources {
             let Some(own) = self.module(file) else { continue };
-            for import in self.imports(file) {
-                let target = import.name.as_str();
-                if !modules.contains(target) {
+            for (target, line) in &self.imports(file) {
+                if !modules.contains(target.as_str()) {
                     if !is_macro(target) {
                         let what = format!(
                             "imports crate::{target} from the crate's root; name its module"
                         );
-                        findings.push(file.finding(import.line, what));
+                        findings.push(file.finding(*line, what));
                     }
                 } else if !self.is_left(target, own) {
-                    match self.tie(file, target) {
-                        Some(index) => drop(used.insert(index)),
-                        None => findings.push(file.finding(import.line, remedy(own, target))),
-                    }
+                    findings.push(file.finding(*line, remedy(own, target)));
                 }
             }
         }
-        let unused = self.ties.iter().enumerate().filter(|(index, _)| !used.contains(index));
-        findings.extend(unused.map(|(_, tie)| {
-            let Tie { file, imports, reason } = tie;
-            let what = format!("{file} no longer imports {imports} ({reason}); drop the tie");
-            Finding { path: HERE.to_owned(), line: 1, what }
-        }));
         findings
     }
 
@@ -259,11 +228,6 @@ impl Layers {
         target == own || place(target) < place(own)
     }
 
-    fn tie(&self, file: &Source, target: &str) -> Option<usize> {
-        let inner = self.inner(file);
-        self.ties.iter().position(|tie| tie.file == inner && tie.imports == target)
-    }
-
     /// Modules that the order lacks, and names of the order that are not modules.
     fn misplaced(&self, modules: &BTreeSet<&str>) -> Vec<Finding> {
         let missing = modules.iter().filter(|name| !self.order.contains(name));
@@ -276,10 +240,10 @@ impl Layers {
     }
 
     /// The imports of a file from the crate's root, each name with the line of its first mention.
-    fn imports(&self, file: &Source) -> Vec<Import> {
+    fn imports(&self, file: &Source) -> BTreeMap<String, usize> {
         let code = code(before_tests(&file.text)).replace("$crate", "");
         let depth = self.inner(file).split('/').count();
-        let mut found: Vec<Import> = Vec::new();
+        let mut found = BTreeMap::new();
         for named in paths(&code) {
             let ups = named.segments.iter().take_while(|segment| *segment == "super").count();
             let name = match named.segments.first().map(String::as_str) {
@@ -287,19 +251,12 @@ impl Layers {
                 Some("super") if ups == depth => named.segments.get(ups),
                 _ => None,
             };
-            if let Some(name) = name
-                && !found.iter().any(|import| import.name == *name)
-            {
-                found.push(Import { name: name.clone(), line: named.line });
+            if let Some(name) = name {
+                found.entry(name.clone()).or_insert(named.line);
             }
         }
         found
     }
-}
-
-struct Import {
-    name: String,
-    line: usize,
 }
 
 /// A file without its test module, which may use every layer.
@@ -318,8 +275,7 @@ fn remedy(own: &str, target: &str) -> String {
 mod tests {
     use super::*;
 
-    const LAYERS: Layers =
-        Layers { folder: "crates/a/src", order: &["low", "middle", "high"], ties: &[] };
+    const LAYERS: Layers = Layers { folder: "crates/a/src", order: &["low", "middle", "high"] };
 
     const FILES: [(&str, &str); 3] = [
         ("crates/a/src/low.rs", ""),
@@ -374,17 +330,6 @@ mod tests {
         ] {
             assert_eq!(check(&LAYERS, path, text), Vec::<String>::new(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_tie_allows_one_import_while_the_code_has_it() {
-        const TIES: &[Tie] =
-            &[Tie { file: "low/part.rs", imports: "high", reason: "they recurse" }];
-        let layers = Layers { ties: TIES, ..LAYERS };
-        let found = |path, text| check(&layers, path, text);
-        assert_eq!(found("crates/a/src/low/part.rs", "use crate::high;"), Vec::<String>::new());
-        assert!(found("crates/a/src/low/part.rs", "")[0].ends_with("(they recurse); drop the tie"));
-        assert_eq!(found("crates/a/src/low/more.rs", "use crate::high;").len(), 2);
     }
 
     #[test]
