@@ -1,5 +1,7 @@
 //! Rules about the dependencies and features of crates, read from cargo.
 
+use std::collections::BTreeSet;
+
 use super::Finding;
 use crate::features::{HEAVY, LIGHT};
 
@@ -40,9 +42,7 @@ fn finding(path: &str, what: String) -> Finding {
 
 /// The core has no dependency with effects.
 pub(super) fn core_has_no_effects(tree: &str) -> Vec<Finding> {
-    let mut names: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
-    names.sort_unstable();
-    names.dedup();
+    let names: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
     names
         .into_iter()
         .filter(|name| DENIED.contains(name))

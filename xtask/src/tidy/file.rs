@@ -1,7 +1,5 @@
 //! Rules about single files: first line, size, name, and forbidden content.
 
-use std::collections::BTreeMap;
-
 use super::{Finding, Source, Tree};
 
 const CODE: &[&str] = &["bench", "crates", "xtask", "fuzz"];
@@ -122,31 +120,22 @@ fn millis(duration: &str) -> Option<u64> {
 /// A crate's integration tests are one binary: `tests/it/main.rs`.
 pub(super) fn has_one_test_binary(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
     for file in &tree.files {
         if let Some((package, inner)) = file.path.split_once("/tests/")
             && file.is_rust()
             && CODE.iter().any(|folder| file.under(folder))
         {
-            let stray =
-                !inner.contains('/') || (inner.ends_with("/main.rs") && inner != "it/main.rs");
-            if stray {
+            if !inner.contains('/') || (inner.ends_with("/main.rs") && inner != "it/main.rs") {
                 let what =
                     format!("is a test binary of its own; make it a module of {package}/tests/it");
                 findings.push(file.finding(1, what));
             }
         }
         if file.path.ends_with("/Cargo.toml") {
-            for (index, line) in file.text.lines().enumerate() {
-                if line.trim() == "[[test]]" {
-                    let count = named.entry(&file.path).or_default();
-                    *count += 1;
-                    if *count > 1 {
-                        findings
-                            .push(file.finding(index + 1, "names a second test binary; keep one"));
-                    }
-                }
-            }
+            let lines = file.text.lines().enumerate();
+            let more = lines.filter(|(_, line)| line.trim() == "[[test]]").skip(1);
+            let what = "names a second test binary; keep one";
+            findings.extend(more.map(|(index, _)| file.finding(index + 1, what)));
         }
     }
     findings

@@ -23,10 +23,8 @@ pub(super) fn core_is_pure(tree: &Tree) -> Vec<Finding> {
     for file in tree.rust().filter(|file| file.under(CORE)) {
         let code = code(&file.text);
         for named in paths(&code) {
-            let is_it =
-                |module: &&&[&str]| named.segments.iter().zip(**module).all(|(a, b)| a == b);
-            let deep = |module: &&&[&str]| named.segments.len() >= module.len();
-            if let Some(module) = MODULES.iter().filter(deep).find(is_it) {
+            let is_it = |module: &&&[&str]| named.segments.iter().take(module.len()).eq(**module);
+            if let Some(module) = MODULES.iter().find(is_it) {
                 let what = format!("uses {}; take the value as an argument", module.join("::"));
                 findings.push(file.finding(named.line, what));
             }

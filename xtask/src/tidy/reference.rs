@@ -15,26 +15,19 @@ const ABSENT: &[(&str, &[&str])] = &[
     (concat!("../", "shared"), &["CONTRIBUTING.md", "xtask/src/ci.rs", "xtask/src/recorded.rs"]),
 ];
 
-/// A name that was replaced across the workspace.
-struct Retired {
-    word: &'static str,
-    instead: &'static str,
-    /// Files in which the word is allowed
-    except: &'static [&'static str],
-}
-
-const RETIRED: &[Retired] = &[
-    Retired { word: "Exchanging", instead: "ExchangeRecorder", except: &[] },
-    Retired { word: "Exchanged", instead: "ExchangeRecord", except: &[] },
-    Retired { word: "struct Relay", instead: "TranslatingBody", except: &[] },
-    Retired { word: "struct Bundle", instead: "CoalescingBody", except: &[] },
-    Retired { word: "enum Tap", instead: "Observer", except: &[] },
-    Retired { word: "struct Consult", instead: "FallbackModel", except: &[] },
-    Retired { word: "StreamListener", instead: "StreamDecoder", except: &[] },
-    Retired { word: "Speaker", instead: "VendorCodec", except: &[] },
-    Retired { word: "is_mere_piece", instead: "is_delta_only", except: &[] },
-    Retired { word: "mod near", instead: "suggest", except: &[] },
-    Retired { word: "mod nearest", instead: "suggest", except: &[] },
+/// Names that were replaced across the workspace, with those that replace them.
+const RETIRED: &[(&str, &str)] = &[
+    ("Exchanging", "ExchangeRecorder"),
+    ("Exchanged", "ExchangeRecord"),
+    ("struct Relay", "TranslatingBody"),
+    ("struct Bundle", "CoalescingBody"),
+    ("enum Tap", "Observer"),
+    ("struct Consult", "FallbackModel"),
+    ("StreamListener", "StreamDecoder"),
+    ("Speaker", "VendorCodec"),
+    ("is_mere_piece", "is_delta_only"),
+    ("mod near", "suggest"),
+    ("mod nearest", "suggest"),
 ];
 
 /// Every relative link of a Markdown file leads to a file or folder, and its anchor to a heading.
@@ -103,8 +96,8 @@ pub(super) fn names_no_absent_document(tree: &Tree) -> Vec<Finding> {
 
 /// No name that was replaced across the workspace is used again.
 pub(super) fn uses_no_retired_word(tree: &Tree) -> Vec<Finding> {
-    let remedy = |retired: &Retired| format!("was replaced; write `{}`", retired.instead);
-    find_words(tree, RETIRED.iter().map(|own| (own.word, own.except, remedy(own))))
+    let remedy = |instead: &str| format!("was replaced; write `{instead}`");
+    find_words(tree, RETIRED.iter().map(|(word, instead)| (*word, &[][..], remedy(instead))))
 }
 
 fn find_words<'w>(
