@@ -46,27 +46,21 @@ pub(crate) struct Approvals {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List the approvals that wait [default]
-    List(List),
+    List {
+        /// List answered and expired ones as well
+        #[arg(long)]
+        all: bool,
+    },
     /// Show one approval
-    Show(Shown),
+    Show {
+        /// The id of the approval
+        #[arg(value_name = "ID")]
+        id: String,
+    },
     /// Let a call run
     Approve(Answered),
     /// Do not let a call run
     Reject(Answered),
-}
-
-#[derive(Debug, Default, Args)]
-struct List {
-    /// List answered and expired ones as well
-    #[arg(long)]
-    all: bool,
-}
-
-#[derive(Debug, Args)]
-struct Shown {
-    /// The id of the approval
-    #[arg(value_name = "ID")]
-    id: String,
 }
 
 #[derive(Debug, Args)]
@@ -91,9 +85,9 @@ impl Approvals {
     async fn start(self) -> Result<(), Failure> {
         let store = self.open()?;
         match &self.action {
-            None => self.list(&store, &List::default()).await,
-            Some(Action::List(list)) => self.list(&store, list).await,
-            Some(Action::Show(shown)) => self.write(&find(&store, &shown.id).await?),
+            None => self.list(&store, false).await,
+            Some(Action::List { all }) => self.list(&store, *all).await,
+            Some(Action::Show { id }) => self.write(&find(&store, id).await?),
             Some(Action::Approve(answered)) => {
                 self.answer(&store, answered, Decision::Approve).await
             }
@@ -114,16 +108,12 @@ impl Approvals {
         Ok(Store::new(Arc::new(store)))
     }
 
-    async fn list(&self, store: &Store, list: &List) -> Result<(), Failure> {
+    async fn list(&self, store: &Store, all: bool) -> Result<(), Failure> {
         let mut found = store.all().await.map_err(exit::failed)?;
         let now = seconds();
-        found.retain(|own| list.all || own.status(now) == Status::Pending);
+        found.retain(|own| all || own.status(now) == Status::Pending);
         if self.json {
-            let lines = found.iter().map(|own| own.to_json().compact() + "\n");
-            return match lines.collect::<String>().as_str() {
-                "" => Ok(()),
-                lines => exit::print(lines),
-            };
+            return found.iter().try_for_each(|own| exit::print(&own.to_json().compact()));
         }
         if found.is_empty() {
             return exit::print("no approval waits");
@@ -174,11 +164,6 @@ async fn find(store: &Store, id: &str) -> Result<ApprovalRecord, Failure> {
 }
 
 fn row(own: &ApprovalRecord, now: u64) -> [String; 6] {
-    let arguments = own.arguments.compact();
-    let mut shown: String = arguments.chars().take(SHOWN).collect();
-    if shown.len() < arguments.len() {
-        shown.push('…');
-    }
     let escaped = |text: &str| Escaped(text).to_string();
     [
         own.id.clone(),
@@ -186,6 +171,6 @@ fn row(own: &ApprovalRecord, now: u64) -> [String; 6] {
         escaped(&own.caller.id),
         escaped(&own.tool),
         write_time(own.created),
-        escaped(&shown),
+        escaped(&exit::shorten(&own.arguments.compact(), SHOWN)),
     ]
 }

@@ -144,11 +144,7 @@ async fn follow(run: &mut Run) -> Result<RunResult, Failure> {
 }
 
 fn started(call: &Call) -> Result<(), Failure> {
-    let arguments = call.arguments.as_str();
-    let shown = match arguments.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &arguments[..end]),
-        None => arguments.to_owned(),
-    };
+    let shown = exit::shorten(call.arguments.as_str(), SHOWN);
     print_progress(&format!("→ {} {shown}", call.name))
 }
 

@@ -105,7 +105,7 @@ impl Call {
         };
         gateway.telemetry.flush().await.map_err(exit::failed)?;
         if self.json {
-            exit::print(&Json::Object(document(&call.name, &done)).pretty())?;
+            exit::print_json(document(&call.name, &done))?;
         }
         match &done.error {
             None if self.json => Ok(()),

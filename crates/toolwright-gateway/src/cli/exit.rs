@@ -5,6 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use toolwright::CallError;
+use toolwright_core::Json;
 use toolwright_core::translate::TranslateError;
 
 use crate::config::ConfigError;
@@ -95,9 +96,22 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     terminal::write(text).map_err(io("stdout"))
 }
 
+/// Writes a document to stdout.
+pub(crate) fn print_json(document: impl Into<Json>) -> Result<(), Failure> {
+    print(&document.into().pretty())
+}
+
 /// Writes rows under a heading to stdout.
 pub(crate) fn print_table(heading: &[&str], rows: &[impl AsRef<[String]>]) -> Result<(), Failure> {
     terminal::table(&mut io::stdout().lock(), heading, rows).map_err(io("stdout"))
+}
+
+/// Returns the first characters of a text, for a line or a cell.
+pub(crate) fn shorten(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// Converts an IO error, with the name of the file or stream. A reader that has closed the pipe, such as `head`, has all

@@ -144,7 +144,7 @@ impl Plan {
     /// Runs the action.
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.action {
-            Action::Schema => print(&Document::schema()),
+            Action::Schema => exit::print_json(Document::schema()),
             Action::Check(check) => check.run(),
             Action::View(view) => view.run(),
             Action::Import(import) => import.run(),
@@ -172,18 +172,19 @@ impl Check {
         let (plan, shape) = Document::parse_partly(&document);
         let tools = self.tools.load(plan.tool_names())?;
         let report = check(&plan, &tools, MAX_STEPS).with_shape_errors(shape);
-        let steps = plan.steps.len();
         if self.json {
-            print(&report.to_json().into())?;
+            exit::print_json(report.to_json())?;
         }
         if !report.is_valid() {
-            let shown = if self.json { &[][..] } else { &report.errors };
-            return Err(refuse(&self.file, shown, report.errors.len()));
+            if !self.json {
+                show(&report.errors);
+            }
+            return Err(invalid(&self.file, report.errors.len()));
         }
         if self.json {
             return Ok(());
         }
-        let steps = counted(steps, "step", "steps");
+        let steps = counted(plan.steps.len(), "step", "steps");
         let edges = counted(report.edges.len(), "edge", "edges");
         exit::print(&format!("plan is valid: {steps}, {edges}"))
     }
@@ -195,7 +196,7 @@ impl ViewPlan {
         let plan = read(&self.file)?;
         let tools = self.tools.load(plan.tool_names())?;
         let view = View::new(&plan, &tools);
-        print(&view.map_err(|errors| refuse(&self.file, &errors, errors.len()))?.to_json().into())
+        exit::print_json(view.map_err(|errors| refuse(&self.file, &errors))?.to_json())
     }
 }
 
@@ -210,10 +211,10 @@ impl Import {
         self.tools.allow_stdin(&files)?;
         let base = base.map(|base| read(base)).transpose()?;
         let document = input::json(Some(file))?;
-        let refused = |errors: Vec<PlanError>| refuse(file, &errors, errors.len());
+        let refused = |errors: Vec<PlanError>| refuse(file, &errors);
         if base.is_none() && document.get("nodes").is_none() {
             let plan = import_arazzo(&document, self.workflow.as_deref()).map_err(refused)?;
-            return print(&plan.to_json().into());
+            return exit::print_json(plan.to_json());
         }
         let nodes = document.get("nodes").and_then(Json::as_array).unwrap_or_default();
         let names = nodes.iter().filter_map(|node| node.get("tool_name")?.as_str());
@@ -232,7 +233,7 @@ impl Import {
             let order = order.join(", ");
             exit::warn(&format!("the nodes are not in the order of their edges; sorted: {order}"));
         }
-        print(&plan.to_json().into())
+        exit::print_json(plan.to_json())
     }
 }
 
@@ -244,23 +245,19 @@ fn read_to_run(file: &Path, tools: &PlanToolOptions) -> Result<Document, Failure
     }
     let tools = tools.load(plan.tool_names())?;
     let errors = check(&plan, &tools, MAX_STEPS).with_shape_errors(shape).errors;
-    Err(refuse(file, &errors, errors.len()))
+    Err(refuse(file, &errors))
 }
 
 /// Reads a plan.
 fn read(file: &Path) -> Result<Document, Failure> {
     let document = input::json(Some(file))?;
-    Document::parse(&document).map_err(|errors| refuse(file, &errors, errors.len()))
+    Document::parse(&document).map_err(|errors| refuse(file, &errors))
 }
 
 /// Writes a document to a file, or to stdout.
-fn save(document: &Json, file: Option<&Path>) -> Result<(), Failure> {
-    let Some(file) = file else { return print(document) };
-    draw::write(file, &(document.pretty() + "\n"))
-}
-
-fn print(document: &Json) -> Result<(), Failure> {
-    exit::print(&document.pretty())
+fn save(document: impl Into<Json>, file: Option<&Path>) -> Result<(), Failure> {
+    let Some(file) = file else { return exit::print_json(document) };
+    draw::write(file, &(document.into().pretty() + "\n"))
 }
 
 /// Prints errors, one on a line.
@@ -272,9 +269,12 @@ fn show(errors: &[PlanError]) {
 }
 
 /// Prints errors, and returns the failure.
-fn refuse(file: impl AsRef<Path>, errors: &[PlanError], count: usize) -> Failure {
+fn refuse(file: impl AsRef<Path>, errors: &[PlanError]) -> Failure {
     show(errors);
-    let file = file.as_ref();
+    invalid(file.as_ref(), errors.len())
+}
+
+fn invalid(file: &Path, errors: usize) -> Failure {
     let name = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
-    Failure::failed(format!("{name}: {}", counted(count, "error", "errors")))
+    Failure::failed(format!("{name}: {}", counted(errors, "error", "errors")))
 }

@@ -170,11 +170,9 @@ impl Diff {
         let report: Compatibility = catalog
             .compare(&all, &self.id, &self.earlier, self.later.as_deref())
             .map_err(not_found)?;
-        let text = if common.json {
-            Json::Object(report.to_json()).pretty()
-        } else {
-            compatibility_lines(&self.earlier, &report)
-        };
-        exit::print(&text)
+        if common.json {
+            return exit::print_json(report.to_json());
+        }
+        exit::print(&compatibility_lines(&self.earlier, &report))
     }
 }

@@ -16,7 +16,7 @@ const MAX_SHOWN: usize = 100;
 /// Shows the steps with their arguments and those that are missing, and asks. Without a terminal it refuses.
 pub(super) fn confirm(name: &str, plan: &Plan, tools: &PlanTools) -> Result<(), Failure> {
     let view = View::new(plan, tools);
-    let view = view.map_err(|errors| super::refuse(name, &errors, errors.len()))?;
+    let view = view.map_err(|errors| super::refuse(name, &errors))?;
     let rows: Vec<[String; 4]> =
         plan.steps.iter().zip(&view.nodes).map(|(step, node)| row(step, node)).collect();
     let mut stderr = io::stderr().lock();
@@ -41,9 +41,6 @@ fn row(step: &Step, node: &ViewNode) -> [String; 4] {
     if let Some(each) = document.get("each") {
         shown = format!("each {}: {shown}", each.compact());
     }
-    if let Some((end, _)) = shown.char_indices().nth(MAX_SHOWN) {
-        shown.truncate(end);
-        shown.push('…');
-    }
+    let shown = exit::shorten(&shown, MAX_SHOWN);
     [step.id.clone(), step.tool.clone(), shown, node.missing_tool_args.join(", ")]
 }

@@ -60,7 +60,7 @@ impl Make {
             _ => Failure::failed(error.to_string()),
         })?;
         if output.is_some() || !run {
-            super::save(&plan.to_json().into(), output.as_deref())?;
+            super::save(plan.to_json(), output.as_deref())?;
         }
         if run { options.start("the plan", plan, &inputs, true) } else { Ok(()) }
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use toolwright::catalog::{
     Access, Catalog, LookupError, Manifest, Package, PublishOptions, Runtime,
 };
@@ -34,28 +34,10 @@ pub(super) struct Publish {
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     /// Say how a call changes something, which decides whether it may be repeated
-    #[arg(long, value_enum, default_value_t = Effect::Once)]
-    effect: Effect,
+    #[arg(long, default_value = "once", value_parser = ["read-only", "idempotent", "once"])]
+    effect: String,
     #[command(flatten)]
     tools: PlanToolOptions,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Effect {
-    ReadOnly,
-    Idempotent,
-    Once,
-}
-
-impl Effect {
-    /// Returns the name in a manifest.
-    fn name(self) -> &'static str {
-        match self {
-            Effect::ReadOnly => "read-only",
-            Effect::Idempotent => "idempotent",
-            Effect::Once => "once",
-        }
-    }
 }
 
 impl Publish {
@@ -68,7 +50,7 @@ impl Publish {
         let mut tools = self.tools.load(plan.tool_names())?;
         let errors = check(&plan, &tools, MAX_STEPS).errors;
         if !errors.is_empty() {
-            return Err(super::refuse(&self.file, &errors, errors.len()));
+            return Err(super::refuse(&self.file, &errors));
         }
         tools.pin(&mut plan);
         let data = self.tools.config.data()?;
@@ -96,7 +78,7 @@ impl Publish {
         object! {
             "name": name,
             "description": description,
-            "effect": self.effect.name(),
+            "effect": self.effect.as_str(),
             "plan": plan.to_json(),
         }
     }

@@ -41,7 +41,7 @@ impl Record {
             (None, None) => return Err(Failure::usage("pass a run, or --calls FILE")),
         };
         if self.json {
-            return super::save(&recording.to_json().into(), self.output.as_deref());
+            return super::save(recording.to_json(), self.output.as_deref());
         }
         write(&recording, self.output.as_deref())
     }
@@ -103,5 +103,5 @@ pub(crate) fn write(recording: &Recording, file: Option<&Path>) -> Result<(), Fa
     for note in &recording.notes {
         exit::warn(&note.to_string());
     }
-    super::save(&recording.plan.to_json().into(), file)
+    super::save(recording.plan.to_json(), file)
 }

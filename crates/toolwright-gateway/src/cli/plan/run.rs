@@ -66,8 +66,8 @@ pub(super) struct Fork {
 #[derive(Debug, Args)]
 pub(super) struct Runs {
     /// Only runs in this state: running, waiting, succeeded, failed, cancelled
-    #[arg(long)]
-    status: Option<String>,
+    #[arg(long, value_parser = status)]
+    status: Option<RunStatus>,
     /// Show at most this many runs
     #[arg(long, default_value_t = 20)]
     limit: usize,
@@ -214,7 +214,7 @@ impl RunOptions {
         }
         let run = NewRun::new(plan, inputs);
         self.drive(None, false, async |engine| match engine.start(run).await {
-            Err(PlanRunError::Invalid(errors)) => Err(super::refuse(name, &errors, errors.len())),
+            Err(PlanRunError::Invalid(errors)) => Err(super::refuse(name, &errors)),
             started => started.inspect(|run| announce(run)).map_err(failed),
         })
     }
@@ -290,16 +290,14 @@ fn ask(question: &StepQuestion) -> Result<StepAnswer, Failure> {
     })
 }
 
+fn status(name: &str) -> Result<RunStatus, &'static str> {
+    RunStatus::parse(name).ok_or("use running, waiting, succeeded, failed or cancelled")
+}
+
 impl Runs {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let status = match &self.status {
-            None => None,
-            Some(name) => Some(RunStatus::parse(name).ok_or_else(|| {
-                Failure::usage(format!("there is no state '{name}' of runs"))
-                    .with_hint("use running, waiting, succeeded, failed or cancelled")
-            })?),
-        };
-        let filter = RunFilter { status, limit: Some(self.limit), ..RunFilter::default() };
+        let filter =
+            RunFilter { status: self.status, limit: Some(self.limit), ..RunFilter::default() };
         let runs = tools::runtime()?.block_on(async {
             let local = journal(&self.tools)?.list(&filter).await.map_err(exit::failed)?;
             // A wrong configuration is an error, and not an unreachable server.
@@ -324,11 +322,12 @@ impl Runs {
                 out.insert_some("ended_ms", run.ended_ms);
                 out
             });
-            return super::print(&Json::from(runs.collect::<Vec<Object>>()));
+            return exit::print_json(runs.collect::<Vec<Object>>());
         }
         let rows = runs.iter().map(|(engine, run)| {
             let name = run.plan.name.as_deref().unwrap_or_default();
-            [&*run.id, engine, run.status.as_str(), &time(run.created_ms), name].map(str::to_owned)
+            [&*run.id, engine, run.status.as_str(), &date::write(run.created_ms / 1000), name]
+                .map(str::to_owned)
         });
         let rows: Vec<[String; 5]> = rows.collect();
         exit::print_table(&["RUN", "ENGINE", "STATUS", "STARTED", "NAME"], &rows)
@@ -342,7 +341,7 @@ impl Show {
             engine.report(&self.run).await.map_err(failed)
         })?;
         if self.json {
-            return super::print(&report.to_json().into());
+            return exit::print_json(report.to_json());
         }
         let rows: Vec<[String; 5]> = report.steps.iter().map(row).collect();
         exit::print(&format!("{} {}", report.run.id, report.status().as_str()))?;
@@ -400,7 +399,7 @@ fn print(report: &RunReport, json: bool, flags: &str) -> Result<(), Failure> {
     let id = &report.run.id;
     let document = if json { report.to_json() } else { report.outputs.clone() };
     if json || report.status() == RunStatus::Succeeded {
-        super::print(&document.into())?;
+        exit::print_json(document)?;
     }
     let why = match report.status() {
         RunStatus::Succeeded => return Ok(()),
@@ -493,8 +492,4 @@ async fn any_engine(
 async fn engine(tools: &PlanToolOptions, yes: bool) -> Result<LocalEngine, Failure> {
     let toolbox: Toolbox = tools.toolbox(yes).await?;
     Ok(LocalEngine::new(toolbox).with_journal(journal(tools)?))
-}
-
-fn time(ms: u64) -> String {
-    date::write(ms / 1000)
 }
