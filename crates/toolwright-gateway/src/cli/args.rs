@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 use toolwright_core::args::{CoercionOptions, Parameters, ResolvedArguments, hidden_names, parse};
 use toolwright_core::json::Object;
+use toolwright_core::schema::Violation;
 use toolwright_core::{Arguments, Json, object};
 
 use super::exit::{self, Failure};
@@ -84,20 +85,17 @@ struct Judge {
 
 impl Judge {
     fn one(&self, tool: &Path, args: &str) -> Result<(), Failure> {
-        let text = match args.strip_prefix('@') {
-            Some("-") if tool == Path::new("-") => {
-                return Err(Failure::usage("--tool and --args cannot both be stdin"));
-            }
-            Some(file) => input::text(Path::new(file))?,
-            None => args.to_owned(),
-        };
+        if args == "@-" && tool == Path::new("-") {
+            return Err(Failure::usage("--tool and --args cannot both be stdin"));
+        }
+        let text = input::argument(args)?;
         let definition = input::json(Some(tool))?;
         let name = tool.display();
         let parameters = self
             .compile(definition)
             .map_err(|reason| Failure::failed(format!("{name}: {reason}")))?;
         let settled = self.resolve(&parameters, Arguments::from_text(text));
-        exit::print(&Json::Object(settled.to_json()).pretty())?;
+        exit::print_json(settled.to_json())?;
         warn(&parameters);
         match settled.feedback() {
             None => Ok(()),
@@ -120,7 +118,7 @@ impl Judge {
             }
             let is_cut = line.last() != Some(&b'\n') && line.len() as u64 == MAX_LINE_BYTES;
             if is_cut {
-                skip_line(&mut lines).map_err(exit::io(&name))?;
+                lines.skip_until(b'\n').map_err(exit::io(&name))?;
             }
             let own = if is_first { input::unmarked(&line) } else { &line };
             is_first = false;
@@ -133,16 +131,9 @@ impl Judge {
             } else {
                 self.line(own, &mut kept)
             };
-            let result = match settled {
-                Ok(settled) => {
-                    wrong += usize::from(!settled.is_runnable());
-                    settled.to_json()
-                }
-                Err(reason) => {
-                    wrong += 1;
-                    unusable(&reason)
-                }
-            };
+            let is_right = settled.as_ref().is_ok_and(ResolvedArguments::is_runnable);
+            wrong += usize::from(!is_right);
+            let result = settled.map_or_else(unusable, |settled| settled.to_json());
             writeln!(stdout, "{}", result.compact()).map_err(exit::io("stdout"))?;
         }
         stdout.flush().map_err(exit::io("stdout"))?;
@@ -191,7 +182,7 @@ impl Judge {
 }
 
 /// The result for a line that cannot be used.
-fn unusable(reason: &str) -> Object {
+fn unusable(reason: String) -> Object {
     object! {
         "tool_name": Json::Null,
         "tool_args": Json::Null,
@@ -203,32 +194,12 @@ fn unusable(reason: &str) -> Object {
     }
 }
 
-/// Skips to the end of a line.
-fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let (found, used) = {
-            let ahead = lines.fill_buf()?;
-            match ahead.iter().position(|byte| *byte == b'\n') {
-                Some(end) => (true, end + 1),
-                None => (ahead.is_empty(), ahead.len()),
-            }
-        };
-        lines.consume(used);
-        if found {
-            return Ok(());
-        }
-    }
-}
-
 /// Prints which defaults are ignored.
-#[allow(clippy::print_stderr)]
 fn warn(parameters: &Parameters) {
-    for violation in parameters.bad_defaults() {
-        eprintln!(
-            "warning: tool {}: the default at {} is not valid and counts as absent: {}",
-            parameters.tool(),
-            violation.path,
-            violation.message
-        );
+    let tool = parameters.tool();
+    for Violation { path, message, .. } in parameters.bad_defaults() {
+        exit::warn(&format!(
+            "tool {tool}: the default at {path} is not valid and counts as absent: {message}"
+        ));
     }
 }
