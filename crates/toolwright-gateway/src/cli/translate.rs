@@ -84,14 +84,17 @@ impl Translate {
             Kind::Tools => self.tools(&options),
             kind => self.chat(kind, &options),
         };
-        match report {
-            Ok(report) => self.conclude(&report),
-            Err(Ended::Refused(report)) => {
-                self.conclude(&report)?;
-                Err(TranslateError::Refused(report).into())
-            }
-            Err(Ended::Failed(failure)) => Err(failure),
+        self.conclude(&report?)
+    }
+
+    /// Converts an error. The losses of a refused translation are written first.
+    fn failed(&self, error: TranslateError) -> Failure {
+        if let TranslateError::Refused(report) = &error
+            && let Err(failure) = self.conclude(report)
+        {
+            return failure;
         }
+        error.into()
     }
 
     fn read_aliases(&self) -> Result<Aliases, Failure> {
@@ -102,15 +105,16 @@ impl Translate {
             .ok_or_else(|| Failure::failed(format!("{}: no aliases", path.display())))
     }
 
-    fn tools(&self, options: &Options) -> Result<Report, Ended> {
+    fn tools(&self, options: &Options) -> Result<Report, Failure> {
         let (from, to) = (tool_codec("--from", &self.from)?, tool_codec("--to", &self.to)?);
         let document = input::json(self.file.as_deref())?;
-        let translated = translate::tools(from, to, document, options)?;
-        print(&translated.value)?;
+        let translated = translate::tools(from, to, document, options);
+        let translated = translated.map_err(|error| self.failed(error))?;
+        exit::print_json(translated.value)?;
         Ok(translated.report)
     }
 
-    fn chat(&self, kind: Kind, options: &Options) -> Result<Report, Ended> {
+    fn chat(&self, kind: Kind, options: &Options) -> Result<Report, Failure> {
         let (from, to) = (chat_codec("--from", &self.from)?, chat_codec("--to", &self.to)?);
         let aliases = self.read_aliases()?;
         let context = ReplyContext { stream_usage: true, ..ReplyContext::default() };
@@ -119,18 +123,20 @@ impl Translate {
         match kind {
             Kind::Request => {
                 let wire = wire_request(input::json(self.file.as_deref())?);
-                let translated = translator.request(wire)?;
-                print(&translated.value.body)?;
-                let path = &translated.value.path;
-                if translated.value.body.get("model").is_none() && !path.is_empty() {
-                    say_path(path);
+                let translated = translator.request(wire).map_err(|error| self.failed(error))?;
+                let WireRequest { path, body, .. } = translated.value;
+                let has_model = body.get("model").is_some();
+                exit::print_json(body)?;
+                if !has_model && !path.is_empty() {
+                    say_path(&path);
                 }
                 Ok(translated.report)
             }
             Kind::Response => {
                 let document = input::json(self.file.as_deref())?;
-                let translated = translator.response(WireReply::ok(document))?;
-                print(&translated.value.body)?;
+                let translated = translator.response(WireReply::ok(document));
+                let translated = translated.map_err(|error| self.failed(error))?;
+                exit::print_json(translated.value.body)?;
                 Ok(translated.report)
             }
             Kind::Stream | Kind::Tools => self.stream(translator, options.strict),
@@ -138,7 +144,7 @@ impl Translate {
     }
 
     /// Translates a stream as it arrives. With `--strict` nothing is written before the end.
-    fn stream(&self, translator: Translator<'_>, strict: bool) -> Result<Report, Ended> {
+    fn stream(&self, translator: Translator<'_>, strict: bool) -> Result<Report, Failure> {
         let mut source = input::open(self.file.as_deref())?;
         let mut stream = translator.stream();
         let mut stdout = io::stdout().lock();
@@ -153,7 +159,7 @@ impl Translate {
                 stdout.write_all(&ready).map_err(exit::io("stdout"))?;
                 ready.clear();
             }
-            pushed?;
+            pushed.map_err(|error| self.failed(error))?;
         }
         // A fault of the vendor ends a stream too.
         let was_over = stream.summary().is_over();
@@ -161,20 +167,20 @@ impl Translate {
         if finished.is_err() && !strict {
             stdout.write_all(&ready).map_err(exit::io("stdout"))?;
         }
-        finished?;
+        finished.map_err(|error| self.failed(error))?;
         let report = stream.report();
         let is_whole = was_over || stream.summary().is_complete();
         if !is_whole && strict {
             ready.clear();
         }
         if is_whole && strict && report.is_refused() {
-            return Err(Ended::Refused(Box::new(report)));
+            return Err(self.failed(TranslateError::Refused(Box::new(report))));
         }
         stdout.write_all(&ready).map_err(exit::io("stdout"))?;
         if !is_whole {
             let what = format!("the input is not a whole stream of {}", self.from);
             let hint = "it is empty, cut off, or of another dialect";
-            return Err(Failure::failed(what).with_hint(hint).into());
+            return Err(Failure::failed(what).with_hint(hint));
         }
         Ok(report)
     }
@@ -190,27 +196,6 @@ impl Translate {
             std::fs::write(path, text).map_err(exit::io(&path.display().to_string()))?;
         }
         Ok(())
-    }
-}
-
-/// Why a translation has no result.
-enum Ended {
-    Refused(Box<Report>),
-    Failed(Failure),
-}
-
-impl From<Failure> for Ended {
-    fn from(failure: Failure) -> Ended {
-        Ended::Failed(failure)
-    }
-}
-
-impl From<TranslateError> for Ended {
-    fn from(error: TranslateError) -> Ended {
-        match error {
-            TranslateError::Refused(report) => Ended::Refused(report),
-            error => Ended::Failed(error.into()),
-        }
     }
 }
 
@@ -250,8 +235,4 @@ fn unknown(option: &str, id: &str) -> Failure {
 #[allow(clippy::print_stderr)]
 fn say_path(path: &str) {
     eprintln!("path: {path}");
-}
-
-fn print(document: &Json) -> Result<(), Failure> {
-    exit::print(&document.pretty())
 }
