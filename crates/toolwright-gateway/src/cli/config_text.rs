@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::config::{ConfigOptions, environment};
 use super::exit::{self, Failure};
-use crate::config::{Config, ConfigError, FILE};
+use crate::config::{self, Config, ConfigError, FILE};
 
 /// The configuration file.
 pub(crate) struct ConfigText {
@@ -55,6 +55,12 @@ impl ConfigText {
             format!("{}: {error}", self.path.display())
         })
     }
+}
+
+/// Writes a list of texts.
+pub(crate) fn list<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+    let words: Vec<String> = words.into_iter().map(config::text).collect();
+    format!("[{}]", words.join(", "))
 }
 
 fn parse(text: &str, path: &Path, data: Option<&Path>) -> Result<Config, ConfigError> {

@@ -5,8 +5,9 @@ use std::num::NonZeroU64;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use toolwright_core::{Json, object};
+use toolwright_core::object;
 
+use super::config_text;
 use super::exit::{self, Failure};
 use crate::config::name;
 use crate::key::{KeyHash, generate};
@@ -68,7 +69,7 @@ impl Key {
                 "hash": hash.as_str(),
                 "toml": table.as_str(),
             };
-            return exit::print(&Json::Object(document).pretty());
+            return exit::print_json(document);
         }
         // Starts with an empty line, since it may be appended to a file without a final newline.
         let table = format!("\n{table}");
@@ -81,29 +82,22 @@ impl Key {
 
     /// Returns the table for the configuration.
     fn table(&self, hash: &str) -> String {
-        let mut lines = vec![format!("[keys.{}]", name::quoted(&self.name))];
-        let mut say = |key: &str, value: String| lines.push(format!("{key} = {value}"));
-        say("hash", name::text(hash));
         let list = |names: &Vec<String>| {
             let names = names.iter().map(|own| own.trim()).filter(|own| !own.is_empty());
-            let names: Vec<String> = names.map(name::text).collect();
-            format!("[{}]", names.join(", "))
+            config_text::list(names)
         };
-        if let Some(models) = &self.models {
-            say("models", list(models));
-        }
-        if let Some(tools) = &self.tools {
-            say("tools", list(tools));
-        }
-        if let Some(tenant) = &self.tenant {
-            say("tenant", name::text(tenant));
-        }
-        if let Some(rate) = self.requests_per_minute {
-            say("requests_per_minute", rate.to_string());
-        }
-        if let Some(rate) = self.tokens_per_minute {
-            say("tokens_per_minute", rate.to_string());
-        }
+        let rate = |rate: NonZeroU64| rate.to_string();
+        let members = [
+            ("hash", Some(name::text(hash))),
+            ("models", self.models.as_ref().map(list)),
+            ("tools", self.tools.as_ref().map(list)),
+            ("tenant", self.tenant.as_deref().map(name::text)),
+            ("requests_per_minute", self.requests_per_minute.map(rate)),
+            ("tokens_per_minute", self.tokens_per_minute.map(rate)),
+        ];
+        let mut lines = vec![format!("[keys.{}]", name::quoted(&self.name))];
+        let set = members.into_iter().filter_map(|(key, value)| Some((key, value?)));
+        lines.extend(set.map(|(key, value)| format!("{key} = {value}")));
         lines.join("\n")
     }
 }

@@ -1,7 +1,6 @@
 //! `toolwright mcp add`: writes tables of MCP servers into the configuration.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ use toolwright_core::Json;
 use toolwright_core::json::Object;
 
 use crate::cli::config::ConfigOptions;
-use crate::cli::config_text::ConfigText;
+use crate::cli::config_text::{self, ConfigText};
 use crate::cli::exit::{self, Failure};
 use crate::cli::input;
 use crate::config::{self, MAX_MCP_NAME};
@@ -73,13 +72,9 @@ impl Add {
     }
 
     fn entry(&self) -> Result<Entry, Failure> {
-        let pair = |text: &String, mark: char| match text.split_once(mark) {
-            Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
-            None => Err(Failure::usage(format!("{text:?} has no {mark:?}"))),
-        };
         let (key, values) = match &self.url {
-            Some(url) => (("url", config::text(url)), pairs(&self.header, |own| pair(own, ':'))?),
-            None => (("command", list(&self.command)), pairs(&self.env, |own| pair(own, '='))?),
+            Some(url) => (("url", config::text(url)), pairs(&self.header, ':')?),
+            None => (("command", list(&self.command)), pairs(&self.env, '=')?),
         };
         let name = self.server.clone().unwrap_or_default();
         if name.len() > MAX_MCP_NAME || legal_name(&name) != name {
@@ -91,14 +86,17 @@ impl Add {
     }
 }
 
-fn pairs<T, U>(list: &[T], read: impl Fn(&T) -> Result<U, Failure>) -> Result<Vec<U>, Failure> {
-    list.iter().map(read).collect()
+/// Splits texts into names and values.
+fn pairs(texts: &[String], mark: char) -> Result<Vec<(String, String)>, Failure> {
+    let pair = |text: &String| match text.split_once(mark) {
+        Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        None => Err(Failure::usage(format!("{text:?} has no {mark:?}"))),
+    };
+    texts.iter().map(pair).collect()
 }
 
-/// Writes a list of texts.
 fn list(words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| config::text(word)).collect();
-    format!("[{}]", words.join(", "))
+    config_text::list(words.iter().map(String::as_str))
 }
 
 /// Makes a name legal: other characters become `_`.
@@ -200,16 +198,10 @@ impl ConfigText {
             return Err(format!("the configuration has [mcp.{name}] already"));
         }
         let is_url = keys.iter().any(|(key, _)| *key == "url");
-        let mut table = format!("[mcp.{name}]\n");
-        let mut add = |line: std::fmt::Arguments<'_>| {
-            // Writing to a text does not fail.
-            let _ = writeln!(table, "{line}");
-        };
-        for (key, value) in keys {
-            add(format_args!("{key} = {value}"));
-        }
+        let mut lines = vec![format!("[mcp.{name}]")];
+        lines.extend(keys.iter().map(|(key, value)| format!("{key} = {value}")));
         if !values.is_empty() {
-            add(format_args!("[mcp.{name}.{}]", if is_url { "headers" } else { "env" }));
+            lines.push(format!("[mcp.{name}.{}]", if is_url { "headers" } else { "env" }));
         }
         let mut secrets = Vec::new();
         for (key, value) in &values {
@@ -226,18 +218,14 @@ impl ConfigText {
                     value
                 }
             };
-            add(format_args!("{} = {}", config::quoted(key), config::text(&written)));
+            lines.push(format!("{} = {}", config::quoted(key), config::text(&written)));
         }
-        let added = self.test(&name, &table, is_tested).await;
-        let (changed, said) = match added {
-            Ok(added) => added,
-            Err(what) => {
-                for file in secrets {
-                    drop(std::fs::remove_file(self.secrets_folder().join(file)));
-                }
-                return Err(what);
+        let added = self.test(&name, &(lines.join("\n") + "\n"), is_tested).await;
+        let (changed, said) = added.inspect_err(|_| {
+            for file in &secrets {
+                drop(std::fs::remove_file(self.secrets_folder().join(file)));
             }
-        };
+        })?;
         changed.write()?;
         *self = changed;
         Ok(format!("added [mcp.{name}] to {}{said}", self.path.display()))
