@@ -14,6 +14,7 @@ use toolwright_core::Json;
 
 use super::config::ConfigOptions;
 use super::exit::{self, Failure};
+use super::tools;
 use crate::terminal;
 
 /// Arguments of `catalog`.
@@ -75,49 +76,49 @@ enum Action {
     /// Compare two versions of a prefab: are callers of the earlier one safe?
     Diff(show::Diff),
     /// Mark a version as deprecated
-    Deprecate(Deprecate),
+    Deprecate {
+        /// The id of the prefab
+        id: String,
+        /// The version
+        version: String,
+        /// Tell callers why, or what to use instead
+        #[arg(long, value_name = "TEXT", default_value = "deprecated")]
+        message: String,
+        /// Remove the mark
+        #[arg(long, conflicts_with = "message")]
+        undo: bool,
+    },
     /// Withdraw a version: it is found by its exact version only
-    Yank(Yank),
+    Yank {
+        /// The id of the prefab
+        id: String,
+        /// The version
+        version: String,
+        /// Record why
+        #[arg(long, value_name = "TEXT", default_value = "withdrawn")]
+        reason: String,
+        /// Offer the version again
+        #[arg(long, conflicts_with = "reason")]
+        undo: bool,
+    },
     /// Say who may see a prefab
-    Visibility(ChangeVisibility),
+    Visibility {
+        /// The id of the prefab
+        id: String,
+        /// Who may see it
+        visibility: ShownTo,
+    },
     /// Remove a version with its files, or all versions of a prefab
-    Remove(Remove),
-}
-
-#[derive(Debug, Args)]
-struct Deprecate {
-    /// The id of the prefab
-    id: String,
-    /// The version
-    version: String,
-    /// Tell callers why, or what to use instead
-    #[arg(long, value_name = "TEXT", default_value = "deprecated")]
-    message: String,
-    /// Remove the mark
-    #[arg(long, conflicts_with = "message")]
-    undo: bool,
-}
-
-#[derive(Debug, Args)]
-struct Yank {
-    /// The id of the prefab
-    id: String,
-    /// The version
-    version: String,
-    /// Record why
-    #[arg(long, value_name = "TEXT", default_value = "withdrawn")]
-    reason: String,
-    /// Offer the version again
-    #[arg(long, conflicts_with = "reason")]
-    undo: bool,
-}
-
-#[derive(Debug, Args)]
-struct ChangeVisibility {
-    /// The id of the prefab
-    id: String,
-    /// Who may see it
-    visibility: ShownTo,
+    Remove {
+        /// The id of the prefab
+        id: String,
+        /// The version
+        #[arg(required_unless_present = "all")]
+        version: Option<String>,
+        /// Remove all versions
+        #[arg(long, conflicts_with = "version")]
+        all: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -137,26 +138,14 @@ impl From<ShownTo> for Visibility {
     }
 }
 
-#[derive(Debug, Args)]
-struct Remove {
-    /// The id of the prefab
-    id: String,
-    /// The version
-    #[arg(required_unless_present = "all")]
-    version: Option<String>,
-    /// Remove all versions
-    #[arg(long, conflicts_with = "version")]
-    all: bool,
-}
-
 impl Catalog {
     /// Runs the action.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let Catalog { action, common } = self;
         match action {
             Action::Add(add) => add.run(&common),
-            Action::Call(call) => call.run(&common),
-            Action::Test(test) => test.run(&common),
+            Action::Call(call) => tools::runtime()?.block_on(call.run(&common)),
+            Action::Test(test) => tools::runtime()?.block_on(test.run(&common)),
             Action::Search(search) => search.run(&common),
             Action::Recommend(recommend) => recommend.run(&common),
             Action::List => show::list(&common, &common.open()?),
@@ -164,19 +153,18 @@ impl Catalog {
             Action::Functions(functions) => functions.run(&common, &common.open()?),
             Action::Details(details) => details.run(&common, &common.open()?),
             Action::Diff(diff) => diff.run(&common, &common.open()?),
-            Action::Deprecate(Deprecate { id, version, message, undo }) => {
+            Action::Deprecate { id, version, message, undo } => {
                 let message = (!undo).then_some(message.as_str());
                 common.open()?.deprecate(&id, &version, message).map_err(not_found)
             }
-            Action::Yank(Yank { id, version, reason, undo }) => {
+            Action::Yank { id, version, reason, undo } => {
                 let reason = (!undo).then_some(reason.as_str());
                 common.open()?.yank(&id, &version, reason).map_err(not_found)
             }
-            Action::Visibility(ChangeVisibility { id, visibility }) => {
-                let visibility = Some(visibility.into());
-                common.open()?.set_visibility(&id, visibility).map_err(not_found)
+            Action::Visibility { id, visibility } => {
+                common.open()?.set_visibility(&id, Some(visibility.into())).map_err(not_found)
             }
-            Action::Remove(Remove { id, version, .. }) => {
+            Action::Remove { id, version, .. } => {
                 common.open()?.remove(&id, version.as_deref()).map_err(not_found)
             }
         }
@@ -196,7 +184,7 @@ impl Common {
         rows: &[[String; N]],
     ) -> Result<(), Failure> {
         if self.json {
-            return exit::print(&document().pretty());
+            return exit::print_json(document());
         }
         exit::print_table(&heading, rows)
     }

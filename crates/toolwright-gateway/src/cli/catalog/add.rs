@@ -1,9 +1,9 @@
 //! `toolwright catalog add`.
 
 use std::ffi::OsStr;
-use std::fmt::Write as _;
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use toolwright::catalog::compatibility::{FunctionChange, Verdict};
@@ -75,14 +75,12 @@ struct Source {
 
 impl Add {
     pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
-        let refused = |problem: Refusal| problem.report(common);
         let catalog = common.open()?;
         let server = self.path.to_str().and_then(|path| path.strip_prefix("mcp:"));
         let source = match server {
-            Some(server) => self.server(server, &catalog, common),
-            None => self.read(common),
+            Some(server) => self.server(server, &catalog, common)?,
+            None => self.read(common)?,
         };
-        let source = source.map_err(refused)?;
         let options = PublishOptions::default()
             .with_latest(self.latest)
             .with_visibility(self.visibility.map(Visibility::from));
@@ -91,32 +89,26 @@ impl Add {
             source.packages.iter().map(|package| package.manifest().functions.len()).collect();
         let published = catalog.publish_all(source.packages, options, |done| progress.show(done));
         drop(progress);
-        let published = published.map_err(|error| Refusal::Published(error).report(common))?;
+        let published = published.map_err(|error| unpublished(error, common))?;
         if let Some(config) = &source.config {
             config.write().map_err(Failure::failed)?;
         }
-        let text = if common.json {
+        if common.json {
             let mut document =
                 object! {"published": published.iter().map(document).collect::<Vec<_>>()};
             document.insert_some("import", source.import.as_ref().map(import_document));
-            Json::Object(document).pretty()
-        } else {
-            let mut text = source.import.as_ref().map(import_lines).unwrap_or_default();
-            for (own, functions) in published.iter().zip(counts) {
-                text.push_str(&lines(own, functions));
-            }
-            if let Some(config) = source.config {
-                let path = config.path.display();
-                // Writing to a string cannot fail.
-                let _written = writeln!(text, "added the secrets of its headers to {path}");
-            }
-            text
-        };
+            return exit::print_json(document);
+        }
+        let mut text = source.import.as_ref().map(import_lines).unwrap_or_default();
+        text.extend(published.iter().zip(counts).map(|(own, functions)| lines(own, functions)));
+        text.extend(source.config.map(|config| {
+            format!("added the secrets of its headers to {}\n", config.path.display())
+        }));
         exit::print(&text)
     }
 
     /// Reads the packages.
-    fn read(&self, common: &Common) -> Result<Source, Refusal> {
+    fn read(&self, common: &Common) -> Result<Source, Failure> {
         let path = &self.path;
         let document = path.is_file().then(|| path.extension().and_then(OsStr::to_str));
         let document = document.and_then(|extension| match extension {
@@ -124,7 +116,7 @@ impl Add {
             Some("yaml" | "yml") => Some(input::yaml(path)),
             _ => Some(input::json(Some(path))),
         });
-        let document = document.transpose().map_err(Refusal::Failure)?;
+        let document = document.transpose()?;
         let is_openapi = |document: &&Json| {
             document.get("openapi").is_some() || document.get("swagger").is_some()
         };
@@ -134,25 +126,28 @@ impl Add {
         let has_header = !self.header.is_empty();
         if self.id.is_some() || self.version.is_some() || self.base_url.is_some() || has_header {
             let what = "--id, --version, --base-url and --header are for OpenAPI documents";
-            return Err(Refusal::Failure(Failure::usage(what)));
+            return Err(Failure::usage(what));
         }
         let packages = match document.filter(|document| document.as_array().is_some()) {
             Some(index) => {
                 let total = index.as_array().unwrap_or_default().len();
                 let mut progress = Progress::new(["reading", "prefabs"], total);
                 let read = Package::read_index_with_progress(&index, |done| progress.show(done));
-                read.map_err(|faults| Refusal::faults(path, faults))?
+                drop(progress);
+                read.map_err(|faults| self.faulty(faults, common))?
             }
-            None => vec![Package::read(path).map_err(Refusal::Package)?],
+            None => vec![Package::read(path).map_err(|error| match error {
+                PackageError::Manifest { file, faults } => refuse(file.display(), faults, common),
+                error => exit::failed(error),
+            })?],
         };
         Ok(Source { packages, import: None, config: None })
     }
 
     /// Reads the tools of an MCP server.
-    fn server(&self, server: &str, catalog: &Store, common: &Common) -> Result<Source, Refusal> {
-        let config = common.config.load().map_err(|error| Refusal::Failure(error.into()))?;
-        let manifest = mcp::manifest(&config, server, self.id.as_deref());
-        let (mut document, left_out) = manifest.map_err(Refusal::Failure)?;
+    fn server(&self, server: &str, catalog: &Store, common: &Common) -> Result<Source, Failure> {
+        let config = common.config.load()?;
+        let (mut document, left_out) = mcp::manifest(&config, server, self.id.as_deref())?;
         for problem in left_out {
             exit::warn(&problem);
         }
@@ -160,32 +155,32 @@ impl Add {
         let version = version.unwrap_or_else(|| mcp::next_version(catalog, &document));
         document.insert("version", version);
         let manifest = Manifest::parse(&document.into());
-        let manifest = manifest.map_err(|faults| Refusal::faults(&self.path, faults))?;
+        let manifest = manifest.map_err(|faults| self.faulty(faults, common))?;
         Ok(Source { packages: vec![Package::new(manifest)], import: None, config: None })
     }
 
-    fn import(&self, document: &Json, common: &Common) -> Result<Source, Refusal> {
+    fn import(&self, document: &Json, common: &Common) -> Result<Source, Failure> {
         let mut options = ImportOptions::new();
         options.id.clone_from(&self.id);
         options.version.clone_from(&self.version);
         options.base_url.clone_from(&self.base_url);
         let headers = self.header.iter().map(|header| read_header(header));
-        let headers = headers.collect::<Result<Vec<_>, _>>().map_err(Refusal::Failure)?;
+        let headers = headers.collect::<Result<Vec<_>, _>>()?;
         let named = headers.iter().map(|(name, secret, _)| ((*name).to_owned(), secret.clone()));
         options.headers = named.collect();
-        let failed = |what: String| {
-            Refusal::Failure(Failure::failed(format!("{}: {what}", self.path.display())))
-        };
-        let import =
-            openapi::import(document, &options).map_err(|error| failed(error.to_string()))?;
+        let import = openapi::import(document, &options)
+            .map_err(|error| Failure::failed(format!("{}: {error}", self.path.display())))?;
         let mut progress = Progress::new(["reading", "functions"], import.report.functions);
         let manifest = Manifest::parse_with_progress(&import.manifest, |done| progress.show(done));
         drop(progress);
-        let manifest = manifest.map_err(|faults| Refusal::faults(&self.path, faults))?;
-        let config = config_with_secrets(manifest.id.as_str(), &headers, common)
-            .map_err(Refusal::Failure)?;
+        let manifest = manifest.map_err(|faults| self.faulty(faults, common))?;
+        let config = config_with_secrets(manifest.id.as_str(), &headers, common)?;
         let packages = vec![Package::new(manifest)];
         Ok(Source { packages, import: Some(import.report), config })
+    }
+
+    fn faulty(&self, faults: Vec<ManifestFault>, common: &Common) -> Failure {
+        refuse(self.path.display(), faults, common)
     }
 }
 
@@ -201,11 +196,9 @@ fn config_with_secrets(
     let file = ConfigText::open(common.config.clone())?;
     let known = file.config.catalog.prefabs.get(id).map(|prefab| &prefab.secrets);
     let is_new = |secret: &String| known.is_none_or(|known| !known.contains_key(secret));
-    let mut table = String::new();
-    for (_, secret, value) in headers.iter().filter(|(_, secret, _)| is_new(secret)) {
-        // Writing to a string cannot fail.
-        let _written = writeln!(table, "{} = {}", config::quoted(secret), config::text(value));
-    }
+    let new = headers.iter().filter(|(_, secret, _)| is_new(secret));
+    let line = |secret, value| format!("{} = {}\n", config::quoted(secret), config::text(value));
+    let table: String = new.map(|(_, secret, value)| line(secret, value)).collect();
     if table.is_empty() {
         return Ok(None);
     }
@@ -231,58 +224,38 @@ fn read_header(header: &str) -> Result<(&str, String, &str), Failure> {
     }
 }
 
-/// Why nothing is published.
-enum Refusal {
-    Failure(Failure),
-    Package(PackageError),
-    Published(PublishError),
-}
-
-impl Refusal {
-    fn faults(file: &Path, faults: Vec<ManifestFault>) -> Refusal {
-        Refusal::Package(PackageError::Manifest { file: file.to_owned(), faults })
-    }
-
-    /// Writes the faults as JSON if that is wanted, and returns the failure.
-    fn report(self, common: &Common) -> Failure {
-        let (subject, faults) = match self {
-            Refusal::Failure(failure) => return failure,
-            Refusal::Package(PackageError::Manifest { file, faults }) => {
-                (file.display().to_string(), faults)
-            }
-            Refusal::Published(PublishError::Refused { id, version, faults }) => {
-                (format!("{id}@{version}"), faults)
-            }
-            Refusal::Package(error) => return Failure::failed(error.to_string()),
-            Refusal::Published(error) => {
-                if let (true, PublishError::Breaking { report, .. }) = (common.json, &error)
-                    && let Err(failure) = write_json(report.to_json())
-                {
-                    return failure;
-                }
-                return Failure::failed(error.to_string());
-            }
-        };
-        let count = counted(faults.len(), "fault", "faults");
-        let mut message = format!("{subject}: {count}; nothing is published");
-        if common.json {
-            let fault = |fault: &ManifestFault| object! {"pointer": fault.pointer.as_str(), "problem": fault.problem.as_str()};
-            let faults: Vec<Object> = faults.iter().map(fault).collect();
-            if let Err(failure) = write_json(object! {"faults": faults}) {
+/// Converts the error of a publication, whose report is written as JSON if that is wanted.
+fn unpublished(error: PublishError, common: &Common) -> Failure {
+    match error {
+        PublishError::Refused { id, version, faults } => {
+            refuse(format_args!("{id}@{version}"), faults, common)
+        }
+        error => {
+            if let (true, PublishError::Breaking { report, .. }) = (common.json, &error)
+                && let Err(failure) = exit::print_json(report.to_json())
+            {
                 return failure;
             }
-        } else {
-            for fault in &faults {
-                // Writing to a string cannot fail.
-                let _written = write!(message, "\n  {}", terminal::plain(&fault.to_string()));
-            }
+            exit::failed(error)
         }
-        Failure::failed(message)
     }
 }
 
-fn write_json(document: Object) -> Result<(), Failure> {
-    exit::print(&Json::Object(document).pretty())
+/// Returns the failure for a manifest with faults, which are written as JSON if that is wanted.
+fn refuse(subject: impl Display, faults: Vec<ManifestFault>, common: &Common) -> Failure {
+    let count = counted(faults.len(), "fault", "faults");
+    let mut message = format!("{subject}: {count}; nothing is published");
+    if common.json {
+        let fault = |fault: &ManifestFault| object! {"pointer": fault.pointer.as_str(), "problem": fault.problem.as_str()};
+        let faults: Vec<Object> = faults.iter().map(fault).collect();
+        if let Err(failure) = exit::print_json(object! {"faults": faults}) {
+            return failure;
+        }
+    } else {
+        let lines = faults.iter().map(|fault| terminal::plain(&format!("\n  {fault}")));
+        message.extend(lines);
+    }
+    Failure::failed(message)
 }
 
 /// A progress bar for one step of an import, on one line of a terminal.
@@ -358,10 +331,9 @@ fn import_lines(report: &ImportReport) -> String {
         "OpenAPI {}: {} of {} operations are functions\n",
         report.format, report.functions, report.operations
     );
-    for refusal in &report.refusals {
-        // Writing to a string cannot fail.
-        let _written = writeln!(text, "  refused {}: {}", refusal.pointer, refusal.reason);
-    }
+    let refused =
+        report.refusals.iter().map(|own| format!("  refused {}: {}\n", own.pointer, own.reason));
+    text.extend(refused);
     text
 }
 
@@ -388,10 +360,7 @@ pub(super) fn compatibility_lines(earlier: &str, report: &Compatibility) -> Stri
     } else {
         format!("  compatible with {earlier}, as far as known\n")
     };
-    let mut line = |name: &str, what: String| {
-        // Writing to a string cannot fail.
-        let _written = writeln!(text, "  {name}: {what}");
-    };
+    let mut line = |name: &str, what: String| text.extend([format!("  {name}: {what}\n")]);
     for function in &report.functions {
         match &function.change {
             FunctionChange::Added => line(&function.name, "added".to_owned()),

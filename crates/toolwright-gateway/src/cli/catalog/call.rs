@@ -18,7 +18,6 @@ use super::{Common, find};
 use crate::cli::exit::{self, Failure};
 use crate::cli::input;
 use crate::cli::tools;
-use crate::config::Config;
 use crate::gateway::Gateway;
 use crate::key::Client;
 use crate::telemetry::RequestId;
@@ -54,17 +53,12 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
-        let config = common.config.load()?;
-        tools::runtime()?.block_on(self.call(common, &config))
-    }
-
-    async fn call(self, common: &Common, config: &Config) -> Result<(), Failure> {
+    pub(super) async fn run(self, common: &Common) -> Result<(), Failure> {
+        let Opened { gateway, toolbox, local } = Opened::open(common).await?;
         if let Some(folder) = &self.output {
             let shown = folder.display().to_string();
             std::fs::create_dir_all(folder).map_err(exit::io(&shown))?;
         }
-        let Opened { gateway, toolbox, local } = Opened::open(common, config).await?;
         let version = find(&local.catalog, &self.prefab)?;
         let function = version.function(&Access::everything(), &self.function);
         let function = function.map_err(super::not_found)?;
@@ -122,10 +116,11 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    pub(super) async fn open(common: &Common, config: &Config) -> Result<Opened, Failure> {
+    pub(super) async fn open(common: &Common) -> Result<Opened, Failure> {
+        let config = common.config.load()?;
         // Errors of the file are reported here, and not in a log.
         drop(common.open()?);
-        let gateway = tools::open(config)?;
+        let gateway = tools::open(&config)?;
         let local = gateway.live().tools.functions().open().await;
         let local = local.map_err(|fault| Failure::failed(fault.message))?;
         let toolbox = tools::equip(&gateway, gateway.live().tools.calls(), false);

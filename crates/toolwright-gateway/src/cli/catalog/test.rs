@@ -10,8 +10,6 @@ use toolwright_core::schema::{self, Violation};
 use super::call::{Opened, call};
 use super::{Common, find, not_found, one_line};
 use crate::cli::exit::{self, Failure};
-use crate::cli::tools;
-use crate::config::Config;
 use crate::key::Client;
 use crate::prefabs::UNCONFINED;
 use crate::terminal;
@@ -50,26 +48,16 @@ struct Tested<'f> {
     passed: usize,
     skipped: usize,
     examples: usize,
-    problems: Vec<Problem>,
-}
-
-/// What failed, and why.
-struct Problem {
-    check: String,
-    text: String,
+    /// What failed, and why
+    problems: Vec<(String, String)>,
 }
 
 /// The names of the checks.
 const CHECKS: [&str; 3] = ["schemas", "secrets", "runtime"];
 
 impl Test {
-    pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
-        let config = common.config.load()?;
-        tools::runtime()?.block_on(self.test(common, &config))
-    }
-
-    async fn test(self, common: &Common, config: &Config) -> Result<(), Failure> {
-        let opened = Opened::open(common, config).await?;
+    pub(super) async fn run(self, common: &Common) -> Result<(), Failure> {
+        let opened = Opened::open(common).await?;
         let version = find(&opened.local.catalog, &self.prefab)?;
         let functions: Vec<&Function> = match &self.function {
             Some(name) => {
@@ -114,11 +102,8 @@ impl Test {
             problems: Vec::new(),
         };
         for (check, result) in CHECKS.into_iter().zip(results) {
-            let problem = |error: toolwright::catalog::runtime::FunctionError| Problem {
-                check: check.to_owned(),
-                text: error.to_string(),
-            };
-            tested.problems.extend(result.err().map(problem));
+            let problem = result.err().map(|error| (check.to_owned(), error.to_string()));
+            tested.problems.extend(problem);
         }
         if !is_callable || function.effect != Effect::None && !self.all {
             tested.skipped = tested.examples;
@@ -127,10 +112,7 @@ impl Test {
         for (index, example) in function.examples.iter().enumerate() {
             match run_example(opened, version, function, example).await? {
                 None => tested.passed += 1,
-                Some(text) => {
-                    let check = format!("example {}", index + 1);
-                    tested.problems.push(Problem { check, text });
-                }
+                Some(text) => tested.problems.push((format!("example {}", index + 1), text)),
             }
         }
         Ok(tested)
@@ -171,9 +153,7 @@ async fn run_example(
 }
 
 fn shown(value: &Json) -> String {
-    let text = value.compact();
-    let cut: String = text.chars().take(MAX_SHOWN_CHARS).collect();
-    if cut.len() < text.len() { cut + "…" } else { cut }
+    exit::shorten(&value.compact(), MAX_SHOWN_CHARS)
 }
 
 fn write(common: &Common, version: &PrefabVersion, tested: &[Tested<'_>]) -> Result<(), Failure> {
@@ -207,9 +187,7 @@ fn write(common: &Common, version: &PrefabVersion, tested: &[Tested<'_>]) -> Res
         return Ok(());
     }
     let problems = tested.iter().flat_map(|own| {
-        own.problems
-            .iter()
-            .map(|Problem { check, text }| format!("{}: {check}: {text}\n", own.name))
+        own.problems.iter().map(|(check, text)| format!("{}: {check}: {text}\n", own.name))
     });
     let mut problems: String = problems.collect();
     if is_confined == Some(false) {
@@ -222,8 +200,9 @@ fn write(common: &Common, version: &PrefabVersion, tested: &[Tested<'_>]) -> Res
 }
 
 fn document(own: &Tested<'_>) -> Object {
-    let problem =
-        |own: &Problem| object! {"check": own.check.as_str(), "problem": own.text.as_str()};
+    let problem = |(check, text): &(String, String)| {
+        object! {"check": check.as_str(), "problem": text.as_str()}
+    };
     object! {
         "name": own.name,
         "passed": own.problems.is_empty(),
