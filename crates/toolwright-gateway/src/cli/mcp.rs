@@ -20,7 +20,7 @@ use self::login::{Login, Logout};
 use super::config::ConfigOptions;
 use super::exit::{self, Failure};
 use super::{input, tools};
-use crate::config::{Config, McpPlace};
+use crate::config::{Config, McpPlace, McpServer};
 use crate::mcp::McpServers;
 use crate::mcp::pins::Pins;
 use crate::telemetry::RequestId;
@@ -125,12 +125,8 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     served.map_err(exit::io("stdin"))
 }
 
-/// What is known of a server.
-struct Row {
-    name: String,
-    place: String,
-    info: Result<Counts, ClientError>,
-}
+/// A server, and what it offers.
+type Row<'c> = (&'c String, &'c McpServer, Result<Counts, ClientError>);
 
 /// What a server offers.
 struct Counts {
@@ -178,16 +174,13 @@ async fn list(config: &Config, is_json: bool) -> Result<(), Failure> {
     let servers = McpServers::inspect(config)?;
     let rows = config.mcp.iter().filter_map(|(name, settings)| {
         let (client, servers) = (servers.client(name)?, &servers);
-        Some(async move {
-            let info = Counts::of(client, servers.pins(name)).await;
-            Row { name: name.clone(), place: place(&settings.place), info }
-        })
+        Some(async move { (name, settings, Counts::of(client, servers.pins(name)).await) })
     });
     let rows = join_all(rows).await;
     if is_json {
-        let row = |row: &Row| {
-            let mut document = object! {"name": row.name.as_str(), "place": row.place.as_str()};
-            match &row.info {
+        let row = |(name, settings, counts): &Row<'_>| {
+            let mut document = object! {"name": name.as_str(), "place": place(&settings.place)};
+            match counts {
                 Ok(counts) => {
                     document.insert("version", counts.info.version.as_str());
                     for (name, count) in counts.named() {
@@ -204,8 +197,8 @@ async fn list(config: &Config, is_json: bool) -> Result<(), Failure> {
     } else if rows.is_empty() {
         exit::print("no MCP servers; add the table [mcp.NAME] to toolwright.toml")
     } else {
-        let row = |row: &Row| {
-            let (version, state) = match &row.info {
+        let row = |(name, settings, counts): &Row<'_>| {
+            let (version, state) = match counts {
                 Ok(counts) => {
                     let named: Vec<String> =
                         counts.named().map(|(name, count)| format!("{count} {name}")).collect();
@@ -218,7 +211,8 @@ async fn list(config: &Config, is_json: bool) -> Result<(), Failure> {
                 }
                 Err(error) => (String::new(), error.operator_text()),
             };
-            [row.name.clone(), version, terminal::plain(&state), terminal::plain(&row.place)]
+            let place = terminal::plain(&place(&settings.place));
+            [(*name).clone(), version, terminal::plain(&state), place]
         };
         let rows: Vec<[String; 4]> = rows.iter().map(row).collect();
         exit::print_table(&["NAME", "VERSION", "STATE", "SERVER"], &rows)
