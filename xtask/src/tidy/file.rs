@@ -124,12 +124,11 @@ pub(super) fn has_one_test_binary(tree: &Tree) -> Vec<Finding> {
         if let Some((package, inner)) = file.path.split_once("/tests/")
             && file.is_rust()
             && CODE.iter().any(|folder| file.under(folder))
+            && (!inner.contains('/') || (inner.ends_with("/main.rs") && inner != "it/main.rs"))
         {
-            if !inner.contains('/') || (inner.ends_with("/main.rs") && inner != "it/main.rs") {
-                let what =
-                    format!("is a test binary of its own; make it a module of {package}/tests/it");
-                findings.push(file.finding(1, what));
-            }
+            let what =
+                format!("is a test binary of its own; make it a module of {package}/tests/it");
+            findings.push(file.finding(1, what));
         }
         if file.path.ends_with("/Cargo.toml") {
             let lines = file.text.lines().enumerate();

@@ -60,7 +60,7 @@ impl State {
             None => Ok(default),
             Some(member) => member
                 .as_bool()
-                .ok_or_else(|| fault::invalid(name, &format!("`{name}` must be true or false."))),
+                .ok_or_else(|| fault::invalid(name, format!("`{name}` must be true or false."))),
         };
         let store = flag(members.store.as_ref(), "store", true)?;
         let background = flag(members.background.as_ref(), "background", false)?;
