@@ -619,7 +619,7 @@ fn settings_of_prefabs_are_checked() {
         ("[prefabs.x-prefab.hide.f]\na = 1", "prefabs.x-prefab.hide.f.a"),
         ("[prefabs.x-prefab.hide.f]\na = {}", "this must have one of `const`"),
         ("[prefabs.x-prefab.hide.f]\na = { const = 1, caller = \"id\" }", "this must have one of"),
-        ("[prefabs.x-prefab.hide.f]\na = { caller = \"name\" }", "\"id\" or \"tenant\""),
+        ("[prefabs.x-prefab.hide.f]\na = { caller = \"name\" }", "one of id, tenant"),
         ("[prefabs.x-prefab.hide.f]\na = { const = 2026-11-16 }", "no form in JSON"),
         ("[prefabs.x-prefab]\nhidden = 1", "there is no such key"),
         ("[prefabs.X_prefab]\nvisibility = \"private\"", "not the id of a prefab"),
@@ -638,7 +638,7 @@ fn settings_of_prefabs_are_checked() {
              [mcp.a.hide.g]\nrows = { slot = \"tabel\" }",
             "did you mean `table`",
         ),
-        ("[mcp.a]\ncommand = [\"x\"]\n[mcp.a.parameters.f]\nx = { as = \"hex\" }", "\"base64\""),
+        ("[mcp.a]\ncommand = [\"x\"]\n[mcp.a.parameters.f]\nx = { as = \"hex\" }", "base64"),
         ("[mcp.a]\ncommand = [\"x\"]\n[mcp.a.parameters.f]\nx = {}", "`as` is missing"),
         ("[prefab_gateway]\nbase_url = \"localhost\"", "http or https URL"),
     ] {

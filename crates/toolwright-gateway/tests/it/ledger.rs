@@ -340,7 +340,7 @@ fn old_entries_are_removed_and_verification_says_so() {
     let gateway = Gateway::start_with(folder, "[ledger]\nmax_age = \"7d\"\n");
     let verified = until("the removal", || {
         let (code, text, _) = run(&data, &["verify"]);
-        (code == 0 && text.starts_with("1 entries")).then_some(text)
+        (code == 0 && text.starts_with("1 entry,")).then_some(text)
     });
     let told = "validly signed, for 2 entries that max_age removed";
     assert!(verified.contains("checkpoint 2:") && verified.contains(told), "{verified}");

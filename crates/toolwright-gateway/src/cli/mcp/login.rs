@@ -13,7 +13,7 @@ use super::unknown;
 use crate::cli::exit::{self, Failure};
 use crate::config::{Config, McpLogin, McpPlace};
 use crate::mcp::{self, McpTokens};
-use crate::terminal;
+use crate::terminal::{self, counted};
 
 /// How long the user may take to log in.
 const LOGIN_DEADLINE: Duration = Duration::from_mins(10);
@@ -131,7 +131,8 @@ impl Login {
         let tools = client.list_tools().await;
         client.close().await;
         let tools = tools.map_err(exit::failed)?.len();
-        exit::print(&format!("logged in to {name}, which has {tools} tools"))
+        let tools = counted(tools, "tool", "tools");
+        exit::print(&format!("logged in to {name}, which has {tools}"))
     }
 }
 

@@ -8,6 +8,7 @@ use super::engine::{TemporalOptions, address};
 use super::tools::PlanToolOptions;
 use crate::cli::exit::{self, Failure};
 use crate::cli::tools;
+use crate::terminal::counted;
 
 /// Arguments of `worker`.
 #[derive(Debug, Args)]
@@ -39,9 +40,9 @@ impl Worker {
     pub(crate) fn run(self) -> Result<(), Failure> {
         tools::runtime()?.block_on(async {
             let toolbox = self.tools.toolbox(self.yes).await?;
-            let count = toolbox.tools().len();
+            let count = counted(toolbox.tools().len(), "tool", "tools");
             let queue = self.task_queue;
-            let ready = format!("{count} tools on the task queue {queue}");
+            let ready = format!("{count} on the task queue {queue}");
             let server = self.temporal.server(&self.tools)?.unwrap_or_default();
             let mut worker = TemporalWorker::new(address(&server), queue, toolbox);
             if let Some(handles) = self.temporal.handles()? {

@@ -19,7 +19,7 @@ fn a_server_is_tried_and_appended_to_the_configuration() {
     std::fs::write(&file, before).unwrap();
     let ran = add(folder.path(), &["one", "--command", "python3", SCRIPT, "plain"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.text().contains("it has 1 tools"), "{}", ran.text());
+    assert!(ran.text().contains("it has 1 tool"), "{}", ran.text());
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.starts_with(before), "{text}");
     assert!(
@@ -84,7 +84,7 @@ fn servers_of_another_host_are_imported_without_their_secrets() {
     }
     // What was imported works.
     let listed = toolwright_in(folder.path(), &["mcp", "list"], b"").text();
-    assert!(listed.contains("3 tools") && listed.contains("1 tools"), "{listed}");
+    assert!(listed.contains("3 tools") && listed.contains("1 tool"), "{listed}");
 }
 
 #[test]

@@ -380,7 +380,7 @@ fn every_call_is_in_the_ledger_and_in_the_metrics_under_its_function() {
         ran.text()
     };
     let shown = details("echo", &[]);
-    assert!(shown.contains("\n}\n\n1 calls, 0 errors, latency p50 "), "{shown}");
+    assert!(shown.contains("\n}\n\n1 call, 0 errors, latency p50 "), "{shown}");
     let document = Json::parse(&details("fail", &["--json"])).unwrap();
     assert_eq!(document.pointer("/figures/calls"), Some(&Json::from(1_u64)));
     assert_eq!(document.pointer("/figures/errors"), Some(&Json::from(1_u64)));
