@@ -150,6 +150,7 @@ const CRATES: &[Layers] = &[
         order: &[
             "run",
             "features",
+            "build",
             "packages",
             "tidy",
             "examples",
