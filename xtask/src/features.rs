@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::run::{Failure, Outcome, Program};
 
-/// Features that tests, docs and examples build, as `package/feature`.
+/// Features that tests and examples build, as `package/feature`.
 pub(crate) const LIGHT: &[&str] = &[
     "toolwright-core/schemars",
     "toolwright-gateway/otel",
@@ -19,7 +19,7 @@ pub(crate) const LIGHT: &[&str] = &[
     "toolwright/upstream",
 ];
 
-/// Features that take long to build. Lints check them, and each has its own step in `ci --full`.
+/// Features that take long to build. Lints and docs check them, and each has its own step in `ci --full`.
 pub(crate) const HEAVY: &[&str] = &["toolwright-gateway/temporal", "toolwright/temporal"];
 
 /// [`LIGHT`] as a value of `--features`.
