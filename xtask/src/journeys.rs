@@ -1,14 +1,13 @@
 //! Runs the shell blocks of the README and of the pages in `docs/` as a reader does: `conformance/journeys.py`.
 
-use crate::build;
 use crate::conformance::{JAVASCRIPT, sdks};
 use crate::mcp;
-use crate::run::Outcome;
+use crate::run::{Outcome, Program};
 
-/// Builds the gateway, installs what the documents tell a reader to install, and runs the blocks of these documents, or
+/// Builds the gateway and installs packages, as the documents tell a reader, and runs the blocks of these documents, or
 /// of all.
 pub(crate) fn run(documents: &[&str]) -> Outcome {
-    build::gateway()?;
+    Program::cargo().with(&["build", "--quiet"]).run()?;
     let sdks = sdks();
     sdks.install()?;
     mcp::python_sdk().install()?;
@@ -21,7 +20,7 @@ pub(crate) fn run(documents: &[&str]) -> Outcome {
 mod tests {
     use std::fs;
 
-    use crate::run::Program;
+    use super::*;
 
     /// Runs a document of this text, and returns whether it passed, and what was printed.
     fn journey(name: &str, text: &str) -> (bool, String) {
