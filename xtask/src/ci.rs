@@ -133,7 +133,8 @@ fn tests() -> Outcome {
 fn docs() -> Outcome {
     // With an example, the libraries have the features that the lints have checked.
     let program = Program::cargo().with(&["doc", "--workspace", "--no-deps", "--all-features"]);
-    let program = program.with(&["--lib", "--bins", "--example", "check_mcp"]);
+    let bins = ["--bin", "xtask", "--bin", "toolwright-bench"];
+    let program = program.with(&["--lib", "--example", "check_mcp"]).with(&bins);
     program.env("RUSTDOCFLAGS", "-D warnings").run_shown()
 }
 
