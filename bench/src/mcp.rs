@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::failure::{Failure, Outcome};
+use crate::findings::PATIENCE;
 use crate::goal::{self, Goal};
 use crate::load::{ClientPool, Connection, Expect, Figures, Rounds, Samples, Target, next_nonce};
 use crate::process::{Machine, Serving, Site, Usage, mcp_table};
@@ -147,13 +148,21 @@ fn tool(number: usize) -> String {
     format!("tool_{number:03}")
 }
 
-/// A call of a tool, and the reply that is expected: learned from one call.
+/// A call of a tool, and the reply that is expected: learned from one call. Calls fail until the gateway has listed the
+/// tools of the server.
 async fn target(address: SocketAddr, path: &str, tool: &str) -> Outcome<Target> {
     let question = Question::call_tool(path, tool);
-    let nonce = next_nonce();
-    let answer = Connection::open(address).await?.read(&question, nonce).await?;
-    let expect = Expect::like(answer.status, &answer.body, nonce)?;
-    Ok(Target { address, question, expect })
+    let begun = Instant::now();
+    loop {
+        let nonce = next_nonce();
+        let answer = Connection::open(address).await?.read(&question, nonce).await?;
+        match Expect::like(answer.status, &answer.body, nonce) {
+            Err(_) if begun.elapsed() < PATIENCE => {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            expect => return Ok(Target { address, question, expect: expect? }),
+        }
+    }
 }
 
 /// Lists the tools of all servers, page by page, this many times.

@@ -197,6 +197,17 @@ def killed_server(world, server):
     print(f"the server killed by SIGKILL: {time.monotonic() - begin:.1f} s, and nothing ran twice")
 
 
+def answer_lost_call(world, watching, asked, step, output, queue):
+    """Waits until the run asks about its lost call, says what the call returned, and returns the outputs of the run."""
+    error = watching.communicate(timeout=120)[1]
+    if asked not in error:
+        sys.exit(f"the lost call is no question:\n{error}")
+    run = error.split("the run ")[1].split()[0]
+    command = world.plan("answer", run, step, "--output", output, "--task-queue", queue)
+    answered = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return outputs_of((answered.stdout, answered.stderr), step)
+
+
 def unknown_outcome(world):
     """A call that may not be repeated is a question to a person after its worker was lost."""
     world.log.write_text("")
@@ -208,13 +219,8 @@ def unknown_outcome(world):
     worker.send_signal(signal.SIGKILL)
     worker.wait()
     world.worker("pay", ["pay"])
-    error = watching.communicate(timeout=120)[1]
-    if "it is unknown whether it had its effect" not in error:
-        sys.exit(f"the lost call is no question:\n{error}")
-    run = error.split("the run ")[1].split()[0]
-    command = world.plan("answer", run, "p", "--output", '"8"', "--task-queue", "pay")
-    answered = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    check(answered.stderr, json.loads(answered.stdout or "null"), {"p": "8"})
+    asked = "it is unknown whether it had its effect"
+    check("answered", answer_lost_call(world, watching, asked, "p", '"8"', "pay"), {"p": "8"})
     check("starts", world.calls().count("pay started [7]"), 1)
     print("a call that may not be repeated: a question after its worker was lost")
 
@@ -240,13 +246,8 @@ def unknown_outcome_in_published_plan(world):
     worker.send_signal(signal.SIGKILL)
     worker.wait()
     world.worker("bills", ["add", "pay"], published=inner)
-    error = watching.communicate(timeout=120)[1]
-    if "waits for: settle/second" not in error:
-        sys.exit(f"the lost call is no question:\n{error}")
-    run = error.split("the run ")[1].split()[0]
-    command = world.plan("answer", run, "settle/second", "--output", '"10"', "--task-queue", "bills")
-    answered = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    check(answered.stderr, json.loads(answered.stdout or "null"), {"after": "11"})
+    answered = answer_lost_call(world, watching, "waits for: settle/second", "settle/second", '"10"', "bills")
+    check("answered", answered, {"after": "11"})
     starts = [line for line in world.calls() if "started" in line]
     check("starts", starts, ["pay started [3]", "pay started [4, 5]", "add started [10]"])
     print("a published plan whose worker was lost: nothing ran twice, and the lost call is a question")

@@ -111,9 +111,11 @@ impl Approvals {
     async fn list(&self, store: &Store, all: bool) -> Result<(), Failure> {
         let mut found = store.all().await.map_err(exit::failed)?;
         let now = seconds();
-        found.retain(|own| all || own.status(now) == Status::Pending);
+        found.retain(|approval| all || approval.status(now) == Status::Pending);
         if self.json {
-            return found.iter().try_for_each(|own| exit::print(&own.to_json().compact()));
+            return found
+                .iter()
+                .try_for_each(|approval| exit::print(&approval.to_json().compact()));
         }
         if found.is_empty() {
             return exit::print("no approval waits");

@@ -212,7 +212,9 @@ fn server(value: Value<'_>) -> Result<McpServer, ConfigError> {
         prefix: table.take_some("prefix", |value| value.text().map(str::to_owned))?,
         names: table.table("names")?.read_all(|name| name.words())?,
         hide: table.table("hide")?.read_all(|fills| fills.table()?.read_all(fill))?,
-        parameters: table.table("parameters")?.read_all(|own| own.table()?.read_all(parameter))?,
+        parameters: table
+            .table("parameters")?
+            .read_all(|tool| tool.table()?.read_all(parameter))?,
         slots: table.table("slots")?.read_all(slot)?,
         hide_results: table.take("hide_results").map_or(Ok(Vec::new()), Value::texts)?,
         deadline: table.take_or("deadline", DEFAULT_DEADLINE, Value::deadline)?,

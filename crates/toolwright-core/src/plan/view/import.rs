@@ -247,7 +247,7 @@ impl Import<'_> {
             self.errors.push(PlanError::new(PlanErrorKind::Argument, path, message));
             ValueEdit::Unchanged
         });
-        let places: Vec<&FedPlace> = fed.iter().map(|own| &own.place).collect();
+        let places: Vec<&FedPlace> = fed.iter().map(|origin| &origin.place).collect();
         apply(given, edit.shown.value(name), value, &places).unwrap_or_else(|(at, message)| {
             let path = format!("{}/target_path", fed[at].path);
             self.errors.push(PlanError::new(PlanErrorKind::Reference, path, message));

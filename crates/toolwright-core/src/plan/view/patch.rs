@@ -75,7 +75,9 @@ pub(super) fn apply(
     }
     if is_base {
         // From the end, so that the positions of the others stay.
-        for path in earlier.iter().rev().filter(|path| fed.iter().all(|own| own.path != **path)) {
+        for path in
+            earlier.iter().rev().filter(|path| fed.iter().all(|origin| origin.path != **path))
+        {
             let steps: Vec<Cow<'_, str>> = segments(path).collect();
             remove(&mut template, &steps);
         }

@@ -331,8 +331,10 @@ fn import_lines(report: &ImportReport) -> String {
         "OpenAPI {}: {} of {} operations are functions\n",
         report.format, report.functions, report.operations
     );
-    let refused =
-        report.refusals.iter().map(|own| format!("  refused {}: {}\n", own.pointer, own.reason));
+    let refused = report
+        .refusals
+        .iter()
+        .map(|refusal| format!("  refused {}: {}\n", refusal.pointer, refusal.reason));
     text.extend(refused);
     text
 }

@@ -111,8 +111,10 @@ fn read_mcp(node: Node<'_>) -> Option<Runtime> {
 
 /// Whether a URL is an http or https URL without a user name and without a fragment.
 pub(in crate::catalog) fn is_web_url(uri: &Uri<&str>) -> bool {
-    ["http", "https"].iter().any(|own| uri.scheme().as_str().eq_ignore_ascii_case(own))
-        && uri.authority().is_some_and(|own| !own.host().is_empty() && own.userinfo().is_none())
+    ["http", "https"].iter().any(|scheme| uri.scheme().as_str().eq_ignore_ascii_case(scheme))
+        && uri
+            .authority()
+            .is_some_and(|authority| !authority.host().is_empty() && authority.userinfo().is_none())
         && uri.fragment().is_none()
 }
 

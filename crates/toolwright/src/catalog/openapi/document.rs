@@ -86,7 +86,7 @@ impl<'d> Node<'d> {
 
     /// The description, shortened, unless it is empty.
     pub(super) fn description(&self) -> Option<String> {
-        let text = self.text("description").filter(|own| !own.trim().is_empty());
+        let text = self.text("description").filter(|text| !text.trim().is_empty());
         text.map(|text| shorten(text, MAX_DESCRIPTION))
     }
 

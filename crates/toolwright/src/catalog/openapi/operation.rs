@@ -204,7 +204,7 @@ fn try_input<'d>(
         bound.extend(parameter::read(document, node, &mut converter, &mut arguments)?);
     }
     bound.extend(parameter::undeclared(operation.path, &bound, &mut arguments));
-    let body = source.map(|own| body::read(document, own, &mut converter, &mut arguments));
+    let body = source.map(|body| body::read(document, body, &mut converter, &mut arguments));
     let mut binding = Binding::new(operation.method, operation.path);
     (binding.parameters, binding.body) = (bound, body.transpose()?.flatten());
     let Arguments { properties, required, files, .. } = arguments;

@@ -263,8 +263,9 @@ impl Authorization {
         if current.as_deref().is_some_and(is_other) {
             return Ok(true);
         }
-        let is_stored =
-            lock(&self.source).as_ref().is_none_or(|own| own.tokens.store_failure().is_none());
+        let is_stored = lock(&self.source)
+            .as_ref()
+            .is_none_or(|source| source.tokens.store_failure().is_none());
         // The user may have logged in meanwhile.
         let is_valid = |own: &Token| is_other(own) && own.expires() > SystemTime::now();
         let is_newer =

@@ -24,8 +24,9 @@ impl<'d> Importer<'d> {
             Json::Object(members) => {
                 let part = |(name, value)| (key(name), self.value(value, &path.key(name)));
                 let template = Template::object(members.iter().map(part).collect());
-                let own = ["$from", "$literal"].into_iter();
-                for name in own.filter(|name| !template.is_literal() && members.contains_key(name))
+                let reserved = ["$from", "$literal"].into_iter();
+                for name in
+                    reserved.filter(|name| !template.is_literal() && members.contains_key(name))
                 {
                     let message = format!("a plan cannot have '{name}' beside an expression");
                     self.refuse(&path.key(name), message);
