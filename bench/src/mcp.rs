@@ -1,7 +1,7 @@
 //! `bench-mcp`: the cost of the gateway between an MCP client and a server. The same calls are sent to the
-//! server directly and through the gateway, alternating within one run: to a bare server, and to one on an
-//! SDK; then the tools of all bare servers are listed. It fails if a reply is wrong, and never because a
-//! figure is bad.
+//! server directly and through the gateway, alternating within one run: to a bare server, as effects, which
+//! the gateway records before they run, and as reads; and to one on an SDK. Then the tools of all bare servers
+//! are listed. It fails if a reply is wrong, and never because a figure is bad.
 
 mod server;
 
@@ -72,6 +72,9 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
         mcp_table(&format!("s{number}"), &format!("http://{}/{number}", bare.address))
     });
     let mut tables = tables.collect::<String>();
+    // Its tools say that they only read.
+    tables += &mcp_table("trusted", &format!("http://{}/trusted", bare.address));
+    tables += "trust_annotations = true\n";
     if let Some(sdk) = &sdk {
         tables += &mcp_table("echo", &format!("http://{}/mcp", sdk.address));
     }
@@ -87,7 +90,10 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
             let through = target(gateway.address, "/mcp", &format!("{prefix}_{}", tool(0))).await?;
             Ok::<_, Failure>(Routes { server, direct, through })
         };
-        let mut servers = vec![route("bare server", bare.address, "/0", "s0").await?];
+        let mut servers = vec![
+            route("bare server, effects", bare.address, "/0", "s0").await?,
+            route("bare server, reads", bare.address, "/trusted", "trusted").await?,
+        ];
         if let Some(sdk) = &sdk {
             servers.push(route("SDK's server", sdk.address, "/mcp", "echo").await?);
         }

@@ -57,5 +57,5 @@ fn definition(number: usize) -> Value {
             "text": {"type": "string", "description": "What is looked for"},
             "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10},
             "status": {"type": "array", "items": {"type": "string", "enum": ["open", "sent", "late"]}}},
-        "required": ["text"]}})
+        "required": ["text"]}, "annotations": {"readOnlyHint": true}})
 }

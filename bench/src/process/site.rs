@@ -156,7 +156,7 @@ pub(crate) fn upstream_table(name: &str, dialect: &str, url: &str, settings: &st
 
 /// The table of an MCP server in the gateway's configuration.
 pub(crate) fn mcp_table(name: &str, url: &str) -> String {
-    format!("[mcp.{name}]\nurl = \"{url}\"\n\n")
+    format!("\n[mcp.{name}]\nurl = \"{url}\"\n")
 }
 
 /// The body of one of the gateway's own endpoints, if the status is 200.

@@ -66,6 +66,8 @@ const MAX_REPORTED: usize = 20;
 pub struct SavedRuns {
     store: Arc<ExpiringStore>,
     journal: SharedJournal,
+    /// The journal for runs that nothing can repeat
+    unrepeatable: SharedJournal,
     /// The journal, if it is a file
     file: Option<Arc<SqliteJournal>>,
     /// Locks of runs by client and name, as long as a request holds or awaits them
@@ -109,13 +111,20 @@ impl SavedRuns {
     /// Creates saved runs in files.
     pub fn in_files(store: Arc<ExpiringStore>, journal: SqliteJournal) -> SavedRuns {
         let file = Arc::new(journal);
+        let unrepeatable = SharedJournal::new(file.without_sync());
         let journal = SharedJournal::new(Arc::clone(&file));
-        SavedRuns { store, journal, file: Some(file), locks: Mutex::default() }
+        SavedRuns { store, journal, unrepeatable, file: Some(file), locks: Mutex::default() }
     }
 
     /// Returns the journal of effects.
     pub fn journal(&self) -> SharedJournal {
         self.journal.clone()
+    }
+
+    /// Returns the journal of effects for a request that its client may repeat, or for one with a run of its own, whose
+    /// effects are recorded without waiting for the disk.
+    pub fn journal_of_request(&self, is_keyed: bool) -> SharedJournal {
+        if is_keyed { self.journal() } else { self.unrepeatable.clone() }
     }
 
     /// Logs effects that an earlier process began and did not finish.
@@ -281,9 +290,11 @@ pub async fn find_in(store: &ExpiringStore, id: &str) -> Result<Option<Json>, St
 /// Creates saved runs in memory.
 impl Default for SavedRuns {
     fn default() -> SavedRuns {
+        let journal = SharedJournal::new(MemoryJournal::new());
         SavedRuns {
             store: Arc::new(ExpiringStore::in_memory()),
-            journal: SharedJournal::new(MemoryJournal::new()),
+            unrepeatable: journal.clone(),
+            journal,
             file: None,
             locks: Mutex::default(),
         }

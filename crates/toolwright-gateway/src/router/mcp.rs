@@ -274,7 +274,6 @@ impl Caller<'_> {
         Ok(no_session())
     }
 
-    /// What a request is served with, and the messages before its response.
     /// Opens the exchange of a request. It holds the memory for the request until it ends.
     async fn exchange(
         &self,
@@ -289,17 +288,18 @@ impl Caller<'_> {
             let message = "There is no MCP server or tool set of this name. /mcp has all tools.";
             return Err(Fault::new(FaultClass::NotFound, message));
         };
+        // A client that repeats a call with the same `idempotency-key` repeats no effect.
+        let run = identity::of_key(headers, &["mcp", self.client.name()]);
         let stores = &self.router.gateway.stores;
-        let toolbox =
-            toolbox.with_journal(stores.saved.journal()).with_handles(Arc::clone(&stores.handles));
+        let toolbox = toolbox
+            .with_journal(stores.saved.journal_of_request(run.is_some()))
+            .with_handles(Arc::clone(&stores.handles));
         let context = Context::new()
             .with(self.live.tools.access(&self.client))
             .with(CallerTokens::from_headers(headers))
             .with(self.client.call_rate())
             .with(share.plan_memory())
             .with(share);
-        // A client that repeats a call with the same `idempotency-key` repeats no effect.
-        let run = identity::of_key(headers, &["mcp", self.client.name()]);
         let session = Session::new(run.unwrap_or_else(|| RequestId::random().to_string()))
             .with_caller(self.client.caller())
             .with_context(context);

@@ -104,7 +104,7 @@ pub(super) async fn answer<'p>(
             let access = live.tools.access(&client);
             let catalog = gateway.prefabs.catalog().await?;
             let runner = live.tools.functions().runner().await?;
-            let journal = gateway.stores.saved.journal();
+            let journal = gateway.stores.saved.journal_of_request(job.is_keyed);
             let toolbox = live.tools.calls().with_journal(journal.clone());
             let toolbox = toolbox.with_handles(Arc::clone(&gateway.stores.handles));
             let (client, runner) = (&*client, &*runner);

@@ -17,6 +17,11 @@ const MOST: usize = 512;
 /// How long a job that is not urgent waits for others.
 const LINGER: Duration = Duration::from_millis(20);
 
+/// The level of `synchronous` whose commits survive the end of the process, and the one whose commits survive a power
+/// failure.
+const NORMAL: i64 = 1;
+const FULL: i64 = 2;
+
 /// A writer thread. Dropping it completes pending jobs first.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -26,14 +31,18 @@ pub(crate) struct Writer {
 
 /// The queue of the writer thread, which runs while a sender exists.
 #[derive(Debug)]
-pub(crate) struct JobSender(mpsc::Sender<(Urgency, Box<dyn Job>)>);
+pub(crate) struct JobSender(mpsc::Sender<QueuedJob>);
+
+type QueuedJob = (Urgency, Box<dyn Job>);
 
 /// The urgency of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Urgency {
     /// A caller waits for it
     Now,
-    /// No caller waits: it is combined with others
+    /// A caller waits for it, but not for the disk: it survives the end of the process, not a power failure
+    NowUnsynced,
+    /// No caller waits: it is combined with others, and need not survive a power failure either
     Soon,
 }
 
@@ -88,9 +97,18 @@ impl JobSender {
         &self,
         apply: impl FnMut(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.ask_at(Urgency::Now, apply).await
+    }
+
+    /// Queues a job of this urgency and awaits its result.
+    pub(crate) async fn ask_at<T: Send + 'static>(
+        &self,
+        urgency: Urgency,
+        apply: impl FnMut(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (ack, answer) = oneshot::channel();
         // A caller that stopped waiting needs no answer.
-        self.post(Urgency::Now, apply, |answer| drop(ack.send(answer)));
+        self.post(urgency, apply, |answer| drop(ack.send(answer)));
         answer.await.map_err(|_| StoreError::Closed)?
     }
 }
@@ -123,51 +141,105 @@ impl Drop for Writer {
     }
 }
 
-type Queue = mpsc::Receiver<(Urgency, Box<dyn Job>)>;
+type Queue = mpsc::Receiver<QueuedJob>;
 
-fn run(mut connection: Connection, path: &Path, queue: &Queue) {
+fn run(connection: Connection, path: &Path, queue: &Queue) {
+    // SQLite always knows it; if not, commits wait for the disk.
+    let level =
+        connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap_or(FULL);
+    let mut file = WrittenFile { connection, path, level, current: level };
     while let Ok(first) = queue.recv() {
         let mut batch = gather(queue, first);
         let room = MOST.saturating_sub(batch.len());
-        batch.extend(queue.try_iter().take(room).map(|(_, job)| job));
-        write(&mut connection, path, batch);
+        batch.extend(queue.try_iter().take(room));
+        file.write(batch);
     }
 }
 
 /// Collects more jobs until one is urgent or the linger time is over.
-fn gather(queue: &Queue, (mut urgency, first): (Urgency, Box<dyn Job>)) -> Vec<Box<dyn Job>> {
+fn gather(queue: &Queue, first: QueuedJob) -> Vec<QueuedJob> {
     let end = Instant::now() + LINGER;
+    let mut urgency = first.0;
     let mut batch = vec![first];
     while urgency == Urgency::Soon && batch.len() < MOST {
         let left = end.saturating_duration_since(Instant::now());
         // All senders are gone.
-        let Ok((next, job)) = queue.recv_timeout(left) else { break };
-        urgency = next;
-        batch.push(job);
+        let Ok(next) = queue.recv_timeout(left) else { break };
+        urgency = next.0;
+        batch.push(next);
     }
     batch
 }
 
-/// Runs a batch in one transaction. If that fails, each job gets a separate transaction, so that
-/// one failing job does not affect the others.
-fn write(connection: &mut Connection, path: &Path, mut batch: Vec<Box<dyn Job>>) {
-    let attempted = attempt(connection, &mut batch);
-    if attempted.is_err() && batch.len() > 1 {
-        for job in batch {
-            write(connection, path, vec![job]);
+/// The file of a writer thread.
+struct WrittenFile<'p> {
+    connection: Connection,
+    path: &'p Path,
+    /// The level of `synchronous` for jobs whose callers wait for the disk
+    level: i64,
+    /// The level of the latest commit
+    current: i64,
+}
+
+impl WrittenFile<'_> {
+    /// Runs a batch in one transaction. If that fails, each job gets a separate transaction, so that
+    /// one failing job does not affect the others.
+    fn write(&mut self, mut batch: Vec<QueuedJob>) {
+        let attempted = self.attempt(&mut batch);
+        if attempted.is_err() && batch.len() > 1 {
+            for job in batch {
+                self.write(vec![job]);
+            }
+            return;
         }
-        return;
+        let committed = attempted.map_err(|error| StoreError::of(self.path, &error));
+        for (_, job) in batch {
+            job.done(committed.clone());
+        }
     }
-    let committed = attempted.map_err(|error| StoreError::of(path, &error));
-    for job in batch {
-        job.done(committed.clone());
+
+    fn attempt(&mut self, batch: &mut [QueuedJob]) -> rusqlite::Result<()> {
+        let is_synced = batch.iter().any(|(urgency, _)| *urgency == Urgency::Now);
+        let level = if is_synced { self.level } else { NORMAL };
+        if level != self.current {
+            self.connection.pragma_update(None, "synchronous", level)?;
+            self.current = level;
+        }
+        let change = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (_, job) in batch {
+            job.apply(&change)?;
+        }
+        change.commit()
     }
 }
 
-fn attempt(connection: &mut Connection, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
-    let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for job in jobs {
-        job.apply(&change)?;
+#[cfg(test)]
+mod tests {
+    use super::{FULL, NORMAL, Urgency, Writer};
+    use crate::store::{self, Kind, Safety};
+
+    const LIST: Kind = Kind {
+        name: "list",
+        id: 7,
+        migrations: &["CREATE TABLE list (word TEXT) STRICT"],
+        safety: Safety::Power,
+    };
+
+    #[tokio::test]
+    async fn a_job_waits_for_the_disk_unless_it_need_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("list.db");
+        let writer = Writer::start(store::open(&path, &LIST).unwrap(), path).unwrap();
+        for (urgency, level) in [
+            (Urgency::NowUnsynced, NORMAL),
+            (Urgency::Soon, NORMAL),
+            (Urgency::Now, FULL),
+            (Urgency::NowUnsynced, NORMAL),
+        ] {
+            let found = writer.sender().unwrap().ask_at(urgency, |change| {
+                change.query_row("PRAGMA synchronous", [], |row| row.get::<_, i64>(0))
+            });
+            assert_eq!(found.await.unwrap(), level, "{urgency:?}");
+        }
     }
-    change.commit()
 }

@@ -61,7 +61,7 @@ pub(super) struct Job {
     /// The id, the same for a repeated request
     id: String,
     /// Whether the client sent an idempotency key, from which the id is derived
-    is_keyed: bool,
+    pub(super) is_keyed: bool,
 }
 
 /// A call as it was sent.

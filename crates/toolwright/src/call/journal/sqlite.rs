@@ -50,7 +50,8 @@ const PRUNED_AT_ONCE: usize = 1_000;
 /// A journal in a SQLite file.
 #[derive(Debug)]
 pub struct SqliteJournal {
-    writer: Writer,
+    writer: Arc<Writer>,
+    urgency: Urgency,
 }
 
 /// An effect that was begun and not finished, for an operator to investigate.
@@ -70,7 +71,23 @@ impl SqliteJournal {
     pub fn open(path: impl AsRef<Path>) -> Result<SqliteJournal, StoreError> {
         let path = path.as_ref();
         let connection = store::open(path, &JOURNAL)?;
-        Ok(SqliteJournal { writer: Writer::start(connection, path.to_owned())? })
+        let writer = Arc::new(Writer::start(connection, path.to_owned())?);
+        Ok(SqliteJournal { writer, urgency: Urgency::Now })
+    }
+
+    /// Returns a journal in the same file that does not wait for the disk, and not at all for the record of a result: what
+    /// it began survives the end of the process, but not a power failure. Use it for runs whose id nobody keeps: no later
+    /// call can repeat theirs, so the records only tell which effects were [interrupted](SqliteJournal::unfinished).
+    #[must_use]
+    pub fn without_sync(&self) -> SqliteJournal {
+        SqliteJournal { writer: Arc::clone(&self.writer), urgency: Urgency::NowUnsynced }
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        apply: impl FnMut(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        Ok(self.writer.sender()?.ask_at(self.urgency, apply).await?)
     }
 
     /// Removes effects that finished longer ago than this, and returns their number.
@@ -81,7 +98,7 @@ impl SqliteJournal {
         let before = millis(SystemTime::now().checked_sub(older_than).unwrap_or(UNIX_EPOCH));
         let mut removed = 0;
         loop {
-            let rows = self.writer.sender()?.ask(move |change| prune(change, before)).await?;
+            let rows = self.ask(move |change| prune(change, before)).await?;
             removed += rows;
             if rows < PRUNED_AT_ONCE {
                 return Ok(removed);
@@ -91,14 +108,14 @@ impl SqliteJournal {
 
     /// Returns the effects that are running or were interrupted by a crash, oldest first.
     pub async fn unfinished(&self) -> Result<Vec<Unfinished>, JournalError> {
-        Ok(self.writer.sender()?.ask(unfinished).await?)
+        self.ask(unfinished).await
     }
 
     /// Removes an effect, so that its call may run again. Call it only if you know whether the
     /// effect happened.
     pub async fn forget(&self, key: &str) -> Result<(), JournalError> {
         let key = key.to_owned();
-        Ok(self.writer.sender()?.ask(move |change| forget(change, &key)).await?)
+        self.ask(move |change| forget(change, &key)).await
     }
 }
 
@@ -112,14 +129,20 @@ impl Journal for SqliteJournal {
             // If the caller stopped waiting, dropping the grant withdraws the intent.
             drop(ack.send(begun.map(|begun| Grant { begun: Some(begun), key, sender: back })));
         };
-        sender.post(Urgency::Now, move |change| begin(change, &intent), done);
+        sender.post(self.urgency, move |change| begin(change, &intent), done);
         let mut grant = answer.await.map_err(|_| StoreError::Closed)??;
         grant.begun.take().ok_or_else(|| StoreError::Closed.into())
     }
 
     async fn finish(&self, key: &str, record: &Json) -> Result<(), JournalError> {
         let (key, record) = (key.to_owned(), record.compact());
-        match self.writer.sender()?.ask(move |change| finish(change, &key, &record)).await? {
+        if self.urgency == Urgency::NowUnsynced {
+            // Later jobs see it, and only after a kill the effect would count as interrupted.
+            let finish = move |change: &Transaction<'_>| finish(change, &key, &record).map(drop);
+            self.writer.sender()?.post(Urgency::Soon, finish, drop);
+            return Ok(());
+        }
+        match self.ask(move |change| finish(change, &key, &record)).await? {
             FinishResult::Recorded => Ok(()),
             FinishResult::NeverBegun => Err(JournalError::never_begun()),
         }
@@ -127,12 +150,12 @@ impl Journal for SqliteJournal {
 
     async fn withdraw(&self, key: &str) -> Result<(), JournalError> {
         let key = key.to_owned();
-        Ok(self.writer.sender()?.ask(move |change| withdraw(change, &key)).await?)
+        self.ask(move |change| withdraw(change, &key)).await
     }
 
     async fn reopen(&self, intent: &Intent, record: &Json) -> Result<(), JournalError> {
         let (intent, record) = (intent.clone(), record.compact());
-        match self.writer.sender()?.ask(move |change| reopen(change, &intent, &record)).await? {
+        match self.ask(move |change| reopen(change, &intent, &record)).await? {
             0 => Err(JournalError::record_changed()),
             _ => Ok(()),
         }
