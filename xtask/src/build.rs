@@ -2,7 +2,6 @@
 //! again for each other set of features, and a package that is selected alone has other features than in the
 //! workspace.
 
-use crate::features;
 use crate::run::{Outcome, Program};
 
 /// The gateway, as [`gateway`] builds it.
@@ -23,5 +22,5 @@ pub(crate) fn example(name: &str) -> Outcome<String> {
 /// Builds these targets of the workspace.
 pub(crate) fn in_workspace(targets: &[&str]) -> Outcome {
     let program = Program::cargo().with(&["build", "--quiet", "--workspace"]);
-    program.with(&["--features", &features::light()]).with(targets).run()
+    program.with(&["--all-features"]).with(targets).run()
 }

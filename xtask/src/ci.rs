@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Failure, Outcome, Program, root};
 use crate::{
-    args_report, bench, bench_gateway, clients, conformance, examples, features, fuzz, journeys,
-    mcp, oauth, recorded, release, schemathesis, temporal, tidy,
+    args_report, bench, bench_gateway, clients, conformance, examples, fuzz, journeys, mcp, oauth,
+    recorded, release, schemathesis, temporal, tidy,
 };
 
 struct Step {
@@ -126,8 +126,11 @@ fn lints() -> Outcome {
 }
 
 fn tests() -> Outcome {
+    temporal::install()?;
     let program = Program::cargo().with(&["test", "--workspace", "--no-fail-fast"]);
-    program.with(&["--features", &features::light()]).run_shown()
+    let program = program.with(&["--all-features"]).env("TEMPORAL", temporal::SERVER);
+    // Many tests wait for timers and processes more than they compute.
+    program.env("RUST_TEST_THREADS", "4").run_shown()
 }
 
 fn docs() -> Outcome {

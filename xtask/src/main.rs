@@ -9,7 +9,6 @@ mod ci;
 mod clients;
 mod conformance;
 mod examples;
-mod features;
 mod fuzz;
 mod journeys;
 mod mcp;

@@ -1,8 +1,7 @@
 //! The library as its users get it: a crate outside of the workspace, the packages, and the API that they
 //! rely on.
 
-use std::path::PathBuf;
-use std::{env, fs};
+use std::fs;
 
 use crate::run::{Failure, Outcome, Program, root};
 
@@ -43,33 +42,44 @@ pub(crate) fn external() -> Outcome {
     says(&["build", "--example", "no_description"], true, Some(description))
 }
 
-/// Packages every published crate and builds it from its package, against the packages of the others.
+/// Packages every published crate, and checks the packages against each other, with what the lints have checked of other
+/// crates. `cargo publish --dry-run` would build all of those once more.
 pub(crate) fn publish() -> Outcome {
-    remove_unpacked()?;
-    Program::cargo().with(&["publish", "--workspace", "--dry-run", "--allow-dirty"]).run()
-}
-
-/// Removes our packages from cargo's folder of unpacked sources. Cargo names that folder after the path
-/// of the workspace and unpacks a version once, so a second run would build against the first run's code.
-fn remove_unpacked() -> Outcome {
-    let home = env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(env::home_dir()?.join(".cargo")));
-    let Some(Ok(registries)) = home.map(|home| fs::read_dir(home.join("registry/src"))) else {
-        return Ok(());
-    };
-    // The registry of a workspace's own packages has no host before the dash.
-    let local = registries
-        .flatten()
-        .filter(|registry| registry.file_name().as_encoded_bytes().starts_with(b"-"));
-    for package in
-        local.filter_map(|registry| fs::read_dir(registry.path()).ok()).flatten().flatten()
-    {
-        if package.file_name().as_encoded_bytes().starts_with(b"toolwright") {
-            fs::remove_dir_all(package.path())?;
+    let folder = root().join("target/package");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    Program::cargo().with(&["package", "--workspace", "--no-verify", "--allow-dirty"]).run()?;
+    let mut members = Vec::new();
+    for package in fs::read_dir(&folder)? {
+        let package = package?.path();
+        if package.extension().is_some_and(|extension| extension == "crate") {
+            let [package, folder] = [&package, &folder].map(|path| path.to_string_lossy());
+            Program::new("tar").with(&["-xzf", &package, "-C", &folder]).run()?;
+            let name = package.trim_end_matches(".crate").rsplit('/').next().unwrap_or_default();
+            members.push(name.to_owned());
         }
     }
-    Ok(())
+    fs::write(folder.join("Cargo.toml"), workspace_of(&members)?)?;
+    fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    Program::cargo()
+        .with(&["check", "--manifest-path", "target/package/Cargo.toml", "--target-dir", "target"])
+        .with(&["--workspace", "--all-features", "--lib", "--bins", "--examples"])
+        .run()
+}
+
+/// The manifest of a workspace of packages that depend on each other, with the profiles of ours.
+fn workspace_of(members: &[String]) -> Outcome<String> {
+    let own = fs::read_to_string(root().join("Cargo.toml"))?;
+    let profiles = own.find("[profile.").map_or("", |at| &own[at..]);
+    let patch = |member: &String| {
+        let (name, _) = member.rsplit_once('-')?;
+        Some(format!("{name} = {{ path = \"{member}\" }}\n"))
+    };
+    let patches = members.iter().filter_map(patch).collect::<Vec<String>>().concat();
+    Ok(format!(
+        "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[patch.crates-io]\n{patches}\n{profiles}"
+    ))
 }
 
 /// Compares the public API of the libraries with that of the baseline, in a clone that has it.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::Finding;
-use crate::features::{HEAVY, LIGHT};
 
 /// Crates that bring a runtime, IO, a clock, randomness or logging. `getrandom` is not among them:
 /// `jsonschema` seeds its hash maps with it, which no result depends on.
@@ -63,31 +62,9 @@ pub(super) fn numbers_are_plain(tree: &str) -> Vec<Finding> {
     tree.lines().find(on).map(|_| finding("Cargo.toml", what)).into_iter().collect()
 }
 
-/// Every feature is in one of the lists of built features, and the lists name no other.
-pub(super) fn features_are_listed(declared: &[String]) -> Vec<Finding> {
-    let finding = |what| finding("xtask/src/features.rs", what);
-    let listed = || LIGHT.iter().chain(HEAVY);
-    let missing = declared.iter().filter(|name| !listed().any(|listed| listed == name));
-    let missing = missing.map(|name| finding(format!("add {name} to LIGHT or HEAVY")));
-    let stale = listed().filter(|name| !declared.iter().any(|declared| declared == *name));
-    missing.chain(stale.map(|name| finding(format!("{name} is no feature; remove it")))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_feature_that_no_list_has_is_found() {
-        let mut declared: Vec<String> =
-            LIGHT.iter().chain(HEAVY).map(|&name| name.to_owned()).collect();
-        assert_eq!(features_are_listed(&declared), []);
-        declared[0] = "toolwright/new".into();
-        let found: Vec<String> =
-            features_are_listed(&declared).into_iter().map(|finding| finding.what).collect();
-        assert_eq!(found[0], "add toolwright/new to LIGHT or HEAVY");
-        assert_eq!(found[1], format!("{} is no feature; remove it", LIGHT[0]));
-    }
 
     #[test]
     fn a_runtime_under_core_is_found() {

@@ -149,7 +149,6 @@ const CRATES: &[Layers] = &[
         folder: "xtask/src",
         order: &[
             "run",
-            "features",
             "build",
             "packages",
             "tidy",

@@ -167,11 +167,9 @@ fn a_server_that_cannot_be_reached_hides_no_local_run() {
     assert!(refused.stderr.contains("address, namespace"), "{}", refused.stderr);
 }
 
+#[cfg(not(feature = "temporal"))]
 #[test]
 fn a_build_without_temporal_says_how_to_get_it() {
-    if cfg!(feature = "temporal") {
-        return;
-    }
     let folder = folder(&[("plan.json", COPY), ("a.txt", "α")]);
     for arguments in [
         &["worker"][..],
