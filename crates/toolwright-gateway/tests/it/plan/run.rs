@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use toolwright_core::Json;
 
 use super::{folder, json, plan};
-use crate::run::{fixture, toolwright_in};
+use crate::run::fixture;
 
 const COPY: &str = r#"{"plan":"1","name":"抄写","inputs":{"type":"object","required":["from"],"properties":{"from":{"type":"string"},"to":{"type":"string","default":"b.txt"}}},
     "steps":{"读取":{"tool":"read_file","args":{"path":{"$from":"inputs/from"}}},
@@ -178,7 +178,7 @@ fn a_build_without_temporal_says_how_to_get_it() {
         &["plan", "show", "plan_1", "--engine", "temporal"],
         &["plan", "show", "plan_1", "--address", "127.0.0.1:7233"],
     ] {
-        let ran = toolwright_in(folder.path(), arguments, b"");
+        let ran = crate::run::toolwright_in(folder.path(), arguments, b"");
         assert_eq!((ran.code, ran.text().as_str()), (2, ""), "{arguments:?}");
         assert_eq!(
             ran.stderr,
