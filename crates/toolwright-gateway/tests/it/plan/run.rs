@@ -166,26 +166,3 @@ fn a_server_that_cannot_be_reached_hides_no_local_run() {
     assert!(refused.stderr.contains("plans.temporal.adress"), "{}", refused.stderr);
     assert!(refused.stderr.contains("address, namespace"), "{}", refused.stderr);
 }
-
-#[cfg(not(feature = "temporal"))]
-#[test]
-fn a_build_without_temporal_says_how_to_get_it() {
-    let folder = folder(&[("plan.json", COPY), ("a.txt", "α")]);
-    for arguments in [
-        &["worker"][..],
-        &["worker", "--address", "127.0.0.1:7233", "--task-queue", "gpu", "--yes"],
-        &["plan", "run", "plan.json", "--engine", "temporal", "--inputs", r#"{"from":"a.txt"}"#],
-        &["plan", "show", "plan_1", "--engine", "temporal"],
-        &["plan", "show", "plan_1", "--address", "127.0.0.1:7233"],
-    ] {
-        let ran = crate::run::toolwright_in(folder.path(), arguments, b"");
-        assert_eq!((ran.code, ran.text().as_str()), (2, ""), "{arguments:?}");
-        assert_eq!(
-            ran.stderr,
-            "error: this build does not have Temporal\n\
-             hint: build it: cargo install --path crates/toolwright-gateway --features temporal\n"
-        );
-    }
-    let help = toolwright_in(folder.path(), &["--help"], b"").text();
-    assert!(help.contains("\n  worker "), "{help}");
-}
