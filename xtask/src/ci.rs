@@ -20,7 +20,7 @@ struct Step {
 const QUICK: &[Step] = &[
     Step { name: "format", budget: 1, run: format },
     Step { name: "lints", budget: 7, run: lints },
-    Step { name: "tests", budget: 11, run: tests },
+    Step { name: "tests", budget: 17, run: tests },
     Step { name: "docs", budget: 1, run: docs },
     Step { name: "tidy", budget: 1, run: tidy::run },
     Step { name: "examples", budget: 1, run: examples::run },
@@ -30,16 +30,16 @@ const QUICK: &[Step] = &[
 ];
 
 const SLOW: &[Step] = &[
-    Step { name: "publish", budget: 4, run: release::publish },
+    Step { name: "publish", budget: 2, run: release::publish },
     Step { name: "oauth", budget: 1, run: oauth::run },
     Step { name: "mcp", budget: 5, run: mcp::run },
-    Step { name: "temporal", budget: 7, run: || temporal::run(Some("3000")) },
+    Step { name: "temporal", budget: 4, run: || temporal::run(Some("3000")) },
     Step { name: "schemathesis", budget: 2, run: || schemathesis::run(&["--seconds", "45"]) },
     Step { name: "clients", budget: 3, run: || clients::run(&["--quick"]) },
     Step { name: "journeys", budget: 4, run: || journeys::run(&[]) },
     Step { name: "recorded", budget: 2, run: || recorded::run_if_present("../shared/recorded") },
     Step { name: "fuzz", budget: 3, run: || fuzz::run(&fuzz::Plan::default()) },
-    Step { name: "bench", budget: 8, run: || bench::run(bench::Length::Short) },
+    Step { name: "bench", budget: 7, run: || bench::run(bench::Length::Short) },
     Step { name: "bench-gateway", budget: 3, run: || bench_gateway::measure(&["--short"]) },
     Step { name: "bench-mcp", budget: 1, run: || bench_gateway::measure_mcp(&["--short"]) },
     Step { name: "soak", budget: 1, run: || bench_gateway::soak(&["--seconds", "20"]) },
