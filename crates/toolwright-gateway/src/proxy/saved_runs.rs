@@ -256,16 +256,14 @@ impl SavedRuns {
         }
     }
 
-    /// Saves a run that has finished, and returns at once. One that is too large is not saved.
-    pub fn save_finished(&self, caller: &Caller, id: &str, run: &Json) {
+    /// Saves a run that has finished, so that other processes find it. One that is too large is not saved.
+    pub async fn save_finished(&self, caller: &Caller, id: &str, run: &Json) {
         let scope = Scope { owner: Arc::clone(&caller.id), kind: FINISHED };
         let value = run.compact().into_bytes();
         let entry = Entry { name: id.to_owned(), aliases: Vec::new(), value };
-        self.store.put(&scope, entry, FINISHED_LIMITS, |saved| {
-            if let Err(error) = saved {
-                tracing::warn!("a finished run cannot be saved: {error}");
-            }
-        });
+        if let Err(error) = self.store.commit(&scope, entry, FINISHED_LIMITS).await {
+            tracing::warn!("a finished run cannot be saved: {error}");
+        }
     }
 
     /// Finds a finished run of a client. A client that moved to another tenant does not see its earlier runs.

@@ -361,7 +361,12 @@ impl LocalEngine {
         if questions.is_empty() {
             return Err(PlanRunError::NoQuestion(step.to_owned()));
         }
-        let leaves_none = questions.len() == open;
+        if !is_live && questions.len() == open {
+            // Nothing waits any more: until something drives the run, it is interrupted. This is recorded first, because a
+            // run that waits and has its answer would wait for ever.
+            self.note(run, EntryEvent::DriveEnded { error: None }).await?;
+            self.journal.set_status(run, RunStatus::Running, None).await?;
+        }
         let mut is_continued = true;
         for StepQuestion { step, item, question, tool } in questions {
             let entry = |event| Entry::new(step.as_str(), item, now_ms(), event);
@@ -374,11 +379,6 @@ impl LocalEngine {
             self.record_answer(&record, &call_id(&step, item), &tool, &answer).await;
             let live = self.live().get(run).map(|live| Arc::clone(&live.scope));
             is_continued &= live.is_some_and(|scope| scope.deliver(&step, item, &answer));
-        }
-        if !is_live && leaves_none {
-            // Nothing waits any more: until something drives the run, it is interrupted.
-            self.note(run, EntryEvent::DriveEnded { error: None }).await?;
-            self.journal.set_status(run, RunStatus::Running, None).await?;
         }
         drop(claim);
         Ok(is_continued)

@@ -78,7 +78,7 @@ impl ToolRun {
     pub(super) async fn save_finished(&mut self) {
         self.leave_conversation().await;
         if self.run.messages().iter().any(|message| message.outcomes().next().is_some()) {
-            self.stores.saved.save_finished(&self.caller, self.run.id(), &self.run.save());
+            self.stores.saved.save_finished(&self.caller, self.run.id(), &self.run.save()).await;
         }
         let _logged = self.save().await;
     }

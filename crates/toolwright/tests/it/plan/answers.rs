@@ -7,10 +7,11 @@ use std::time::Duration;
 use tokio::sync::{Barrier, Notify, Semaphore};
 use toolwright::call::{Policy, Rule, Verdict};
 use toolwright::handle::MemoryHandles;
-use toolwright::plan::journal::RunFilter;
+use toolwright::plan::journal::{MemoryPlanJournal, RunFilter};
 use toolwright::plan::{Engine, LocalEngine, NewRun, RunStatus, StepAnswer};
 use toolwright::{Effect, Handler, Json, Output, Tool, Toolbox, object};
 
+use super::random::FaultyJournal;
 use super::{Log, echo, open_schema, plan, run, states};
 
 fn asking(tools: impl IntoIterator<Item = Handler>) -> Toolbox {
@@ -66,6 +67,28 @@ async fn a_run_whose_last_question_is_answered_is_interrupted_until_it_is_driven
     let resumed = engine.resume(&id, None, None).await.unwrap().unwrap();
     assert_eq!(resumed.status(), RunStatus::Succeeded);
     assert_eq!(log.take().len(), 2);
+}
+
+#[tokio::test]
+async fn no_run_waits_without_a_question_if_the_disk_is_full_while_it_is_answered() {
+    let log = Log::default();
+    for writes in 0..3 {
+        let (toolbox, journal) = (asking([echo("pay", &log)]), Arc::new(MemoryPlanJournal::new()));
+        let engine = LocalEngine::new(toolbox.clone()).with_journal(journal.clone());
+        let id = run(&engine, r#"{"plan":"1","steps":{"a":{"tool":"pay"}}}"#, "{}").await.run.id;
+        let full = Arc::new(FaultyJournal::until_full(&journal, writes));
+        let answerer = LocalEngine::new(toolbox).with_journal(full);
+        let answered = answerer.answer(&id, "a", None, StepAnswer::Approve).await;
+        assert_eq!(answered.is_ok(), writes == 2);
+        let report = engine.report(&id).await.unwrap();
+        assert_eq!(report.questions.is_empty(), answered.is_ok(), "{writes}");
+        if answered.is_err() {
+            engine.answer(&id, "a", None, StepAnswer::Approve).await.unwrap();
+        }
+        let resumed = engine.resume(&id, None, None).await.unwrap().unwrap();
+        assert_eq!(resumed.status(), RunStatus::Succeeded);
+        assert_eq!(log.take().len(), 1);
+    }
 }
 
 #[tokio::test]

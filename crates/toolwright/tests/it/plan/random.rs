@@ -292,7 +292,7 @@ pub fn compare(document: &Json, expected: &Expected, report: &RunReport, answere
 }
 
 /// A journal with a fault at one of its writes.
-struct FaultyJournal {
+pub(super) struct FaultyJournal {
     inner: Arc<MemoryPlanJournal>,
     world: Arc<World>,
     fault: Fault,
@@ -303,6 +303,18 @@ struct FaultyJournal {
 }
 
 impl FaultyJournal {
+    /// A journal that can be written this many times.
+    pub(super) fn until_full(inner: &Arc<MemoryPlanJournal>, writes: u64) -> FaultyJournal {
+        FaultyJournal {
+            inner: Arc::clone(inner),
+            world: Arc::default(),
+            fault: Fault::Broken,
+            at: writes,
+            writes: AtomicU64::new(0),
+            crash: Notify::new(),
+        }
+    }
+
     async fn write(&self, run: &str, entry: Entry) -> Result<(), PlanJournalError> {
         let is_result =
             matches!(entry.event, EntryEvent::Succeeded { .. } | EntryEvent::Failed { .. });
