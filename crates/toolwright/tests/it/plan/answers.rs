@@ -77,8 +77,8 @@ async fn no_run_waits_without_a_question_if_the_disk_is_full_while_it_is_answere
         let engine = LocalEngine::new(toolbox.clone()).with_journal(journal.clone());
         let id = run(&engine, r#"{"plan":"1","steps":{"a":{"tool":"pay"}}}"#, "{}").await.run.id;
         let full = Arc::new(FaultyJournal::until_full(&journal, writes));
-        let answerer = LocalEngine::new(toolbox).with_journal(full);
-        let answered = answerer.answer(&id, "a", None, StepAnswer::Approve).await;
+        let other = LocalEngine::new(toolbox).with_journal(full);
+        let answered = other.answer(&id, "a", None, StepAnswer::Approve).await;
         assert_eq!(answered.is_ok(), writes == 2);
         let report = engine.report(&id).await.unwrap();
         assert_eq!(report.questions.is_empty(), answered.is_ok(), "{writes}");
