@@ -42,8 +42,8 @@ pub(crate) fn external() -> Outcome {
     says(&["build", "--example", "no_description"], true, Some(description))
 }
 
-/// Packages every published crate, and checks the packages against each other, with what the lints have checked of other
-/// crates. `cargo publish --dry-run` would build all of those once more.
+/// Packages every crate of the workspace, and checks the packages against each other. Dependencies are shared with the
+/// lints; `cargo publish --dry-run` would build them once more.
 pub(crate) fn publish() -> Outcome {
     let folder = root().join("target/package");
     if folder.exists() {
@@ -68,10 +68,11 @@ pub(crate) fn publish() -> Outcome {
         .run()
 }
 
-/// The manifest of a workspace of packages that depend on each other, with the profiles of ours.
+/// The manifest of a workspace of packages that depend on each other. It has the profiles of this workspace, because
+/// cargo shares dependencies only between equal profiles.
 fn workspace_of(members: &[String]) -> Outcome<String> {
-    let own = fs::read_to_string(root().join("Cargo.toml"))?;
-    let profiles = own.find("[profile.").map_or("", |at| &own[at..]);
+    let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
+    let profiles = manifest.find("[profile.").map_or("", |start| &manifest[start..]);
     let patch = |member: &String| {
         let (name, _) = member.rsplit_once('-')?;
         Some(format!("{name} = {{ path = \"{member}\" }}\n"))
