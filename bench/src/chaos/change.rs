@@ -75,6 +75,8 @@ pub(crate) struct Report {
     pub(crate) wrong: Vec<String>,
     /// Number of kills
     pub(crate) kills: u64,
+    /// Number of starts that a full disk ended
+    pub(crate) failed_starts: u64,
     /// Requests with an effect that were pending when the gateway was killed
     pub(crate) pending_at_kills: usize,
 }

@@ -178,6 +178,7 @@ impl Driver {
         }
         self.disk.free()?;
         if self.gateway.child.ended().is_some() {
+            self.report.failed_starts += 1;
             self.launch()?;
         }
         self.count(FREED);

@@ -30,6 +30,9 @@ const INTERRUPTED: Duration = Duration::from_secs(3);
 /// Longest time of one request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Exit code of the function's process if it cannot write its file.
+const NO_SPACE: u8 = 28;
+
 /// Additional lines of the configuration: the process may write the effects.
 pub(crate) const SETTINGS: &str = "[prefabs.stamp-prefab]\nwrite = [\"work\"]\n";
 
@@ -63,7 +66,7 @@ pub(crate) fn publish(site: &Site) -> Outcome {
         "read -r call\n\
          line=$(echo \"$call\" | sed 's/.*\"line\":\"\\([^\"]*\\)\".*/\\1/')\n\
          folder=$(echo \"$call\" | sed 's/.*\"output_dir\":\"\\([^\"]*\\)\".*/\\1/')\n\
-         echo \"$line\" > \"$folder/output/line.txt\"\nsleep 0.1\necho \"$line\" >> '{}'\necho '{{\"line\":\"'\"$line\"'\"}}'\n",
+         echo \"$line\" > \"$folder/output/line.txt\" || exit {NO_SPACE}\nsleep 0.1\necho \"$line\" >> '{}'\necho '{{\"line\":\"'\"$line\"'\"}}'\n",
         site.folder().join("work").join(EFFECTS).display()
     );
     let folder = site.folder().join("prefabs");
@@ -132,7 +135,9 @@ impl Client {
                 "succeeded" => return self.succeeded(&run, &shown, give_up).await,
                 "failed" => {
                     // Files cannot be written to a full disk. That no effect happened twice is checked for all.
-                    if shown["steps"][0]["error_kind"] != "FileError" {
+                    let step = &shown["steps"][0];
+                    let exit = format!("it ended with code {NO_SPACE}");
+                    if step["error_kind"] != "FileError" && !step.to_string().contains(&exit) {
                         return Err(Failure(format!("the run failed: {shown}")));
                     }
                     self.record.seen().attempt("run failed without a disk");

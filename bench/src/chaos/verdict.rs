@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::process::Signal;
 
+use super::change::Report;
 use super::driver::Driver;
 use super::ledger;
 use super::record::{Effect, Seen};
@@ -134,8 +135,12 @@ impl Verdict {
         };
         let recorded = ledger::exchanges(&site.ledger())?;
         let (entries, gaps) = (verified.entries, verified.gaps.len());
-        let detail = format!("{entries} entries, {gaps} gaps, {} kills", self.driver.report.kills);
-        let fine = gaps as u64 <= self.driver.report.kills;
+        let Report { kills, failed_starts, .. } = self.driver.report;
+        let detail = format!(
+            "{entries} entries, {gaps} gaps, {kills} kills, {failed_starts} starts without a disk"
+        );
+        // A process that has opened the ledger, and then cannot start for want of space, cannot close it either.
+        let fine = gaps as u64 <= kills + failed_starts;
         self.findings.add("the chain of the ledger is valid", fine, detail);
         let twice: Vec<String> =
             recorded.iter().filter(|(_, count)| **count > 1).map(|(id, _)| id.clone()).collect();
