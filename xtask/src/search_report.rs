@@ -16,7 +16,6 @@
 mod bilingual;
 mod github;
 mod measure;
-mod vectors;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
@@ -45,7 +44,6 @@ pub(crate) struct Plan {
     directory: Option<String>,
     has_github: bool,
     dictionary: Option<String>,
-    vectors: Option<String>,
 }
 
 impl Plan {
@@ -60,7 +58,6 @@ impl Plan {
             };
             match *word {
                 "--dictionary" => plan.dictionary = file()?,
-                "--vectors" => plan.vectors = file()?,
                 "--github" => plan.has_github = true,
                 directory => plan.directory = Some(directory.to_owned()),
             }
@@ -86,9 +83,6 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
     println!("{}", HEADER.join("\n"));
     for set in &sets {
         println!("{}", report(set));
-    }
-    if let Some(file) = &plan.vectors {
-        vectors::run(&sets, file)?;
     }
     bilingual::run(&sets, plan.dictionary.as_deref())
 }

@@ -359,7 +359,7 @@ fn configuration(mock: SocketAddr, generation: u64) -> String {
     format!(
         "{}[models]\n\"generation-{generation}\" = [\"openai-chat/mock\"]\n\
          [tools]\nroot = \"work\"\nallow = [\"write_file\", \"git_commit\"]\n\
-         [responses]\nbytes = \"8MB\"\n[losses]\nkeep = 1000\n{}",
+         [responses]\nmax_bytes = \"8MB\"\n[losses]\nmax_entries = 1000\n{}",
         upstreams.concat(),
         plan::SETTINGS
     )

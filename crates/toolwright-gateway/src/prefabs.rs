@@ -12,7 +12,7 @@ use toolwright::catalog::runtime::http::HttpRuntime;
 use toolwright::catalog::runtime::{McpFunctions, PlanToolboxes, PrefabSettings, Runner};
 use toolwright::catalog::signing::SigningKey;
 use toolwright::catalog::tools::LocalCatalog;
-use toolwright::catalog::{Catalog, CatalogError, Dictionary, read_word_vectors};
+use toolwright::catalog::{Catalog, CatalogError, Dictionary};
 use toolwright::transport::{AddressPolicy, HttpClient, TransportError};
 use toolwright::{Handler, process};
 use toolwright_core::{Fault, FaultClass};
@@ -56,8 +56,8 @@ impl Prefabs {
     pub async fn catalog(&self) -> Result<&Catalog, Fault> {
         let settings = Arc::clone(&self.settings);
         let open = move |data: PathBuf| {
-            let (catalog, warnings) = open_catalog(&data, &settings)?;
-            for warning in warnings {
+            let (catalog, warning) = open_catalog(&data, &settings)?;
+            if let Some(warning) = warning {
                 tracing::warn!("{warning}");
             }
             Ok::<_, CatalogError>(catalog)
@@ -176,26 +176,21 @@ fn http_client(settings: &config::Catalog) -> Result<HttpClient, TransportError>
     Ok(HttpClient::new("a prefab's server")?.with_policy(policy))
 }
 
-/// Opens the catalog of a data folder, with its dictionary and word vectors. If one of them cannot be used, searches
-/// go without it, and a warning says so.
+/// Opens the catalog of a data folder, with its dictionary. If that cannot be used, searches go without it, and the
+/// warning says so.
 pub fn open_catalog(
     data: &Path,
     settings: &config::Catalog,
-) -> Result<(Catalog, Vec<String>), CatalogError> {
+) -> Result<(Catalog, Option<String>), CatalogError> {
     let catalog = Catalog::open(data)?;
-    let mut warnings = Vec::new();
+    let mut warning = None;
     if let Some(file) = &settings.dictionary {
         let text = std::fs::read_to_string(file).map_err(|error| error.to_string());
         let read = text.and_then(|text| Dictionary::parse(text).map_err(|error| error.to_string()));
         let unusable = |why| format!("the dictionary {} cannot be used: {why}", file.display());
-        warnings.extend(read.map(|read| catalog.set_dictionary(read)).map_err(unusable).err());
+        warning = read.map(|read| catalog.set_dictionary(read)).map_err(unusable).err();
     }
-    if let Some(file) = &settings.vectors {
-        let read = read_word_vectors(file).map(|read| catalog.set_word_vectors(read));
-        let unusable = |why| format!("the word vectors {} cannot be used: {why}", file.display());
-        warnings.extend(read.map_err(unusable).err());
-    }
-    Ok((catalog, warnings))
+    Ok((catalog, warning))
 }
 
 /// The fault of a store that cannot be used. The reason, which may contain paths, is in the log only.

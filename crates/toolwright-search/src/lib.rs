@@ -17,8 +17,8 @@
 //! A [`Dictionary`] translates the words of a query, so that a need in Chinese finds functions that are
 //! described in English, and the reverse.
 //!
-//! Vectors, if there are some, order the best candidates of a need by meaning as well: [`WordVectors`] has them
-//! for words, or [`Index::set_vector`] and [`Options::vector`] take those of any model.
+//! Vectors, if there are some, order the best candidates of a need by meaning as well: [`Index::set_vector`] and
+//! [`Options::vector`] take those of any model.
 //!
 //! [`Options::filter`] keeps functions out that a caller may not see. They are in no result, but count
 //! in the statistics of words.
@@ -61,7 +61,6 @@ mod tokenize;
 mod typo;
 mod vector;
 mod vocabulary;
-mod words;
 
 pub use dictionary::{Dictionary, DictionaryError};
 pub use document::{Document, Field, Parameter, Prefab};
@@ -71,4 +70,3 @@ pub use options::Options;
 pub use query::{Concept, Ranker};
 pub use rank::{Hit, PrefabHit};
 pub use snapshot::SnapshotError;
-pub use words::{WordVectors, WordVectorsError};

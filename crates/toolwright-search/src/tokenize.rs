@@ -95,16 +95,6 @@ impl Tokenizer {
     }
 }
 
-/// Calls `visit` with the lower-case words of a text that mean something, and with its runs of ideographs, in the
-/// order of the text.
-pub(crate) fn visit_plain_words(text: &str, mut visit: impl FnMut(&str)) {
-    visit_runs(text, |class, run| match class {
-        Class::Separator | Class::Digits => {}
-        Class::Ideographs => visit(run),
-        Class::Letters => visit_words(run, &mut visit),
-    });
-}
-
 /// Visits the runs of characters of one class.
 fn visit_runs(text: &str, mut visit: impl FnMut(Class, &str)) {
     let text: String = text.chars().map(narrow).collect();

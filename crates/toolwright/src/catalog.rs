@@ -29,10 +29,7 @@ pub use manifest::{
     Runtime, SecretNeed, Visibility,
 };
 pub use package::{MANIFESTS, MAX_BYTES, MAX_FILES, Package, PackageError};
-pub use search::{
-    Dictionary, DictionaryError, FunctionHit, PrefabHit, SearchOptions, WordVectors,
-    WordVectorsError, rank_tools, read_word_vectors,
-};
+pub use search::{Dictionary, DictionaryError, FunctionHit, PrefabHit, SearchOptions, rank_tools};
 pub use source::FunctionSource;
 pub use store::{
     Catalog, CatalogError, FILE, LATEST, LookupError, PrefabSummary, PrefabVersion, PublishError,

@@ -67,7 +67,6 @@ const CRATES: &[Layers] = &[
             "document",
             "tokenize",
             "synonyms",
-            "words",
             "vocabulary",
             "vector",
             "index",

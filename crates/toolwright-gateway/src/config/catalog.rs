@@ -2,12 +2,11 @@
 //! visibility of its prefabs.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use http::Uri;
 use toolwright::catalog::files::FileLimits;
-use toolwright::catalog::{PrefabId, Visibility, read_word_vectors};
+use toolwright::catalog::{PrefabId, Visibility};
 use toolwright::transport::AddressPolicy;
 use toolwright::{Fill, SecretString, SlotFill, ValueForm};
 
@@ -34,9 +33,7 @@ pub struct Catalog {
     pub allow: Vec<String>,
     /// A file in the format of CC-CEDICT, which translates queries
     pub dictionary: Option<PathBuf>,
-    /// A safetensors file of word vectors, which compare meanings
-    pub vectors: Option<PathBuf>,
-    /// The embedding model that compares meanings, in place of word vectors
+    /// The embedding model that compares meanings
     pub embeddings: Option<String>,
     /// The model that chooses among recommended prefabs
     pub filter_model: Option<String>,
@@ -136,7 +133,6 @@ pub(super) fn read(mut table: Table<'_>, prefabs: Table<'_>) -> Result<Catalog, 
         files,
         allow: allowed(table.list("allow_addresses")?)?,
         dictionary: table.take_some("dictionary", Value::existing_file)?,
-        vectors: table.take_some("vectors", vectors)?,
         embeddings: table.take_some("embeddings", Value::words)?,
         filter_model: table.take_some("filter_model", Value::words)?,
         visibility: table.take_some("visibility", visibility)?,
@@ -152,10 +148,6 @@ pub(super) fn read(mut table: Table<'_>, prefabs: Table<'_>) -> Result<Catalog, 
             .collect::<Result<_, ConfigError>>()?,
     };
     table.finish()?;
-    if catalog.vectors.is_some() && catalog.embeddings.is_some() {
-        let why = "there are word vectors as well; remove one of `vectors` and `embeddings`";
-        return Err(ConfigError::new("catalog.embeddings", why));
-    }
     Ok(catalog)
 }
 
@@ -211,16 +203,6 @@ pub(super) fn allowed(list: Vec<Value<'_>>) -> Result<Vec<String>, ConfigError> 
         allowed.push(text);
     }
     Ok(allowed)
-}
-
-/// Reads the path of a file of word vectors, which must be valid.
-fn vectors(value: &Value<'_>) -> Result<PathBuf, ConfigError> {
-    let file = value.existing_file()?;
-    let hint = "use static word vectors in the safetensors format, such as those of model2vec, with \
-                their tokenizer.json in the same folder";
-    let invalid = |error: io::Error| value.error(error.to_string()).with_hint(hint);
-    read_word_vectors(&file).map_err(invalid)?;
-    Ok(file)
 }
 
 fn visibility(value: &Value<'_>) -> Result<Visibility, ConfigError> {

@@ -61,8 +61,7 @@ impl Default for Limits {
 const MIN_HEADER_BYTES: usize = 8192;
 
 /// Reads `[limits]`.
-pub(super) fn read(table: Table<'_>) -> Result<Limits, ConfigError> {
-    let mut table = table.with_old_names(&[("drain", "drain_timeout")]);
+pub(super) fn read(mut table: Table<'_>) -> Result<Limits, ConfigError> {
     let usual = Limits::default();
     let limits = Limits {
         body: table.take_or("body", usual.body, Value::size)?,

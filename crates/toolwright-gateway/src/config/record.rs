@@ -112,8 +112,7 @@ pub(super) fn log(mut table: Table<'_>) -> Result<Log, ConfigError> {
 }
 
 /// Reads `[ledger]`.
-pub(super) fn ledger(table: Table<'_>) -> Result<Ledger, ConfigError> {
-    let mut table = table.with_old_names(&[("wait", "max_wait")]);
+pub(super) fn ledger(mut table: Table<'_>) -> Result<Ledger, ConfigError> {
     let usual = Ledger::default();
     let ledger = Ledger {
         payloads: table.take_or("payloads", usual.payloads, Value::flag)?,
@@ -127,8 +126,7 @@ pub(super) fn ledger(table: Table<'_>) -> Result<Ledger, ConfigError> {
 }
 
 /// Reads `[losses]`.
-pub(super) fn losses(table: Table<'_>) -> Result<Losses, ConfigError> {
-    let mut table = table.with_old_names(&[("keep", "max_entries")]);
+pub(super) fn losses(mut table: Table<'_>) -> Result<Losses, ConfigError> {
     let usual = Losses::default();
     let max_entries = table.take_or("max_entries", usual.max_entries, |value| value.count(0))?;
     let losses = Losses { max_entries };

@@ -25,12 +25,7 @@ impl Default for Responses {
 }
 
 /// Reads `[responses]`.
-pub(super) fn read(table: Table<'_>) -> Result<Responses, ConfigError> {
-    let mut table = table.with_old_names(&[
-        ("keep", "max_age"),
-        ("bytes", "max_bytes"),
-        ("count", "max_entries"),
-    ]);
+pub(super) fn read(mut table: Table<'_>) -> Result<Responses, ConfigError> {
     let Responses { store, limits } = Responses::default();
     let responses = Responses {
         store: table.take_or("store", store, Value::flag)?,

@@ -30,19 +30,6 @@ impl<'t> Table<'t> {
         Table { file, key, offset, left: table.into_iter().collect(), known: Vec::new() }
     }
 
-    /// Accepts the names that keys had in the previous release.
-    pub(super) fn with_old_names(mut self, names: &[(&str, &'static str)]) -> Table<'t> {
-        for (old, new) in names {
-            if self.left.iter().any(|(key, _)| key.get_ref() == new) {
-                continue;
-            }
-            for (key, _) in self.left.iter_mut().filter(|(key, _)| key.get_ref() == old) {
-                *key = Spanned::new(key.span(), DeString::Borrowed(new));
-            }
-        }
-        self
-    }
-
     /// Takes the value of a key, and marks the key as known.
     pub(super) fn take(&mut self, key: &'static str) -> Option<Value<'t>> {
         self.known.push(key);

@@ -48,12 +48,7 @@ fn count(value: &Value<'_>) -> Result<u32, ConfigError> {
 }
 
 /// Reads `[tools]`; also returns the names of all tools.
-pub(super) fn read(table: Table<'_>) -> Result<(Tools, Vec<String>), ConfigError> {
-    let mut table = table.with_old_names(&[
-        ("turns", "max_turns"),
-        ("calls", "max_calls"),
-        ("duration", "max_duration"),
-    ]);
+pub(super) fn read(mut table: Table<'_>) -> Result<(Tools, Vec<String>), ConfigError> {
     let Some(value) = table.take("root") else {
         let what = "the key `root` is missing: the folder that the tools work in";
         return Err(table.error(what));

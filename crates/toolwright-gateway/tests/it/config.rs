@@ -102,7 +102,7 @@ fn the_example_shows_every_setting_at_its_default() {
     assert_eq!(config.catalog.files, usual.catalog.files);
     assert_eq!(config.catalog.public_url.as_deref(), Some("https://tools.example"));
     assert_eq!(config.catalog.dictionary.as_deref(), Some(&*folder.path().join("cedict.txt")));
-    assert!(config.catalog.embeddings.is_some() && example().contains("`vectors = "));
+    assert!(config.catalog.embeddings.is_some());
     let prefab = &config.catalog.prefabs["file-processing-prefab"];
     assert_eq!(prefab.visibility, Some(Visibility::Public));
     assert_eq!(prefab.secrets["OCR_KEY"].expose(), SECRET);
@@ -161,26 +161,6 @@ fn unknown_keys_are_refused_with_a_suggestion() {
         let shown = refusal(text).replace("line ", "").replace(", column ", ":");
         assert!(shown.contains(key) && shown.contains(hint), "{text}: {shown}");
     }
-}
-
-#[test]
-fn keys_of_the_previous_release_are_accepted() {
-    let folder = tempfile::tempdir().unwrap();
-    let old = "[tools]\nroot = \".\"\nturns = 2\ncalls = 3\nduration = \"4s\"\n\
-               [limits]\ndrain = \"5s\"\n[ledger]\nwait = \"6s\"\n[losses]\nkeep = 7\n\
-               [responses]\nkeep = \"8s\"\nbytes = 9\ncount = 10\n";
-    let new = "[tools]\nroot = \".\"\nmax_turns = 2\nmax_calls = 3\nmax_duration = \"4s\"\n\
-               [limits]\ndrain_timeout = \"5s\"\n[ledger]\nmax_wait = \"6s\"\n\
-               [losses]\nmax_entries = 7\n\
-               [responses]\nmax_age = \"8s\"\nmax_bytes = 9\nmax_entries = 10\n";
-    let read = |text: &str| Config::parse(text, folder.path(), &|_| None).unwrap();
-    let (old, new) = (read(old), read(new));
-    assert_eq!(old.tools.unwrap().limits, new.tools.unwrap().limits);
-    assert_eq!((old.limits, old.ledger, old.losses), (new.limits, new.ledger, new.losses));
-    assert_eq!(old.responses, new.responses);
-    assert_eq!((new.responses.limits.entries, new.responses.limits.bytes), (10, 9));
-    let both = refusal("[losses]\nkeep = 1\nmax_entries = 2");
-    assert!(both.contains("losses.keep: there is no such key"), "{both}");
 }
 
 #[test]
@@ -607,11 +587,6 @@ fn settings_of_prefabs_are_checked() {
         ("[catalog]\npublic_url = \"/files\"", "http or https URL"),
         ("[catalog]\nallow_addresses = [\"a b\"]", "catalog.allow_addresses[0]"),
         ("[catalog]\nmax_file = \"big\"", "a size"),
-        ("[catalog]\nvectors = \"none.safetensors\"", "catalog.vectors"),
-        (
-            "[catalog]\nvectors = \"Cargo.toml\"",
-            "use static word vectors in the safetensors format",
-        ),
         ("[catalog]\nfilter_model = 1", "catalog.filter_model"),
         ("[catalog]\nmax_fil = 1", "did you mean `max_file`"),
         ("[prefabs.x-prefab.secrets]\nKEY = \"sk-written-here\"", "env:NAME"),

@@ -16,15 +16,14 @@ use std::sync::{
 use toolwright_core::Json;
 pub use toolwright_search::{Dictionary, DictionaryError};
 use toolwright_search::{Document, Index, Options, Parameter, Prefab, Ranker};
-pub use toolwright_search::{WordVectors, WordVectorsError};
 
 use super::access::Access;
 use super::manifest::{Function, Manifest, Visibility};
 use super::store::{Catalog, CatalogError};
+use crate::lock::lock;
 pub use hit::{FunctionHit, PrefabHit};
 pub use tools::rank_tools;
 use vectors::EmbedProgress;
-pub use vectors::read_word_vectors;
 pub(super) use vectors::{EmbedTask, VectorSource};
 
 /// Number of changed functions after which the snapshot is written again.
@@ -114,7 +113,6 @@ pub(super) type Parameters = BTreeMap<String, BTreeSet<String>>;
 pub(super) struct SearchIndex {
     state: RwLock<State>,
     dictionary: OnceLock<Dictionary>,
-    word_vectors: OnceLock<WordVectors>,
     /// Warnings that nobody has taken yet
     warnings: Mutex<BTreeSet<String>>,
     progress: Mutex<EmbedProgress>,
@@ -212,14 +210,6 @@ impl Catalog {
         let _second = self.search_index().dictionary.set(dictionary);
     }
 
-    /// Sets the word vectors with which [`Catalog::recommend`] compares meanings. Clones of the catalog share
-    /// them; a second file is ignored.
-    pub fn set_word_vectors(&self, vectors: WordVectors) {
-        if self.search_index().word_vectors.set(vectors).is_ok() {
-            self.write_state().is_outdated = true;
-        }
-    }
-
     /// Sets the parameters that the host hides from callers, by the name of their function as a tool. They are
     /// not searched. Clones of the catalog share them.
     pub(super) fn hide_parameters(&self, hidden: Parameters) {
@@ -255,17 +245,15 @@ impl Catalog {
         query: &str,
         options: &SearchOptions,
     ) -> Result<Vec<PrefabHit>, CatalogError> {
-        let SearchIndex { dictionary, word_vectors, .. } = self.search_index();
         // The query is read before the index is locked.
-        let concepts = dictionary.get().map(|dictionary| dictionary.translate(query));
-        let words = word_vectors.get().filter(|_| matches!(ranker, Ranker::Recommend));
-        let vector = words.and_then(|words| words.embed(query));
+        let dictionary = self.search_index().dictionary.get();
+        let concepts = dictionary.map(|dictionary| dictionary.translate(query));
         let state = self.search_state()?;
         let Some(index) = &state.index else { return Ok(Vec::new()) };
         let filter = |id: &str| state.allows(access, id);
         let mut filtered = options.filtered(&filter);
         filtered.concepts = concepts.unwrap_or_default();
-        filtered.vector = vector.or_else(|| options.vector_of(index.vector_model()));
+        filtered.vector = options.vector_of(index.vector_model());
         let mut hits = Vec::new();
         for hit in index.rank_prefabs(ranker, query, &filtered, options.functions) {
             // It may have been removed since the index was brought up to date.
@@ -377,18 +365,11 @@ impl Catalog {
                 index.remove_prefab(id);
             }
         }
-        if let Some(words) = self.search_index().word_vectors.get() {
-            index.set_vector_model(words.model());
-            for document in self.documents_without_vector(index, usize::MAX)? {
-                index.set_vector(&document.id, words.embed(&document.vector_text()).as_deref());
-                state.unsaved += 1;
-            }
-        }
         Ok(())
     }
 
     fn search_warnings(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.search_index().warnings.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.search_index().warnings)
     }
 
     fn write_state(&self) -> RwLockWriteGuard<'_, State> {

@@ -135,8 +135,7 @@ impl CatalogTools {
     }
 
     /// Compares the meanings of needs and functions with an embedding model. A function that has no vector yet ranks
-    /// by words, and so do all if the model fails. In a catalog, a model that is set later supersedes other ones, and
-    /// word vectors supersede all.
+    /// by words, and so do all if the model fails. In a catalog, a model that is set later supersedes other ones.
     #[must_use]
     pub fn with_embeddings(mut self, embedder: impl Embedder) -> CatalogTools {
         self.embeddings = Some(Embeddings::new(embedder));

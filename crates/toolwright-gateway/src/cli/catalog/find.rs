@@ -66,21 +66,21 @@ impl Recommend {
     }
 }
 
-/// Opens the catalog with the dictionary and the word vectors of the configuration. Without `--config`, searches
-/// go without what cannot be loaded.
+/// Opens the catalog with the dictionary of the configuration. Without `--config`, searches go without it if it cannot
+/// be loaded.
 fn open(common: &Common) -> Result<Catalog, Failure> {
     let is_required = common.config.config.is_some();
     let settings = match common.config.load() {
         Ok(config) => config.catalog,
         Err(error) if is_required => return Err(error.into()),
         Err(error) => {
-            Failure::from(error).warn("this search uses no dictionary and no word vectors");
+            Failure::from(error).warn("this search uses no dictionary");
             Arc::default()
         }
     };
-    let (catalog, warnings) =
+    let (catalog, warning) =
         open_catalog(&common.config.data()?, &settings).map_err(exit::failed)?;
-    for warning in warnings {
+    if let Some(warning) = warning {
         if is_required {
             return Err(Failure::failed(warning));
         }

@@ -85,9 +85,9 @@ impl PlanToolOptions {
         if !config.data.join(FILE).exists() {
             return Ok(Vec::new());
         }
-        let (catalog, warnings) =
+        let (catalog, warning) =
             open_catalog(&config.data, &config.catalog).map_err(exit::failed)?;
-        for warning in warnings {
+        if let Some(warning) = warning {
             exit::warn(&warning);
         }
         let everything = Access::everything();

@@ -1,19 +1,14 @@
-//! Vectors of functions: those that are missing, the models that embed them, and files of word vectors.
+//! Vectors of functions: those that are missing, and the models that embed them.
 
 use std::collections::BTreeSet;
-use std::fmt::Display;
-use std::path::Path;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
-use std::{fs, io};
 
-use toolwright_search::{Document, Index, WordVectors};
+use toolwright_search::{Document, Index};
 
 use super::{Parameters, documents};
 use crate::catalog::store::{Catalog, CatalogError};
-
-/// Maximum size of a file of word vectors, which are kept in memory.
-const MAX_VECTORS_BYTES: u64 = 1 << 30;
+use crate::lock::lock;
 
 /// Time after a failure until texts are embedded again.
 const PAUSE: Duration = Duration::from_mins(1);
@@ -97,12 +92,8 @@ impl Catalog {
         true
     }
 
-    /// Returns the progress if a source may embed texts: it is not superseded, also not by a file of word vectors, and
-    /// there is no pause.
+    /// Returns the progress if a source may embed texts: it is not superseded, and there is no pause.
     fn usable_progress(&self, source: &VectorSource) -> Option<MutexGuard<'_, EmbedProgress>> {
-        if self.search_index().word_vectors.get().is_some() {
-            return None;
-        }
         let mut progress = self.progress();
         match &progress.latest {
             Some(latest) if latest.number >= source.number => {
@@ -116,7 +107,7 @@ impl Catalog {
     }
 
     fn progress(&self) -> MutexGuard<'_, EmbedProgress> {
-        self.search_index().progress.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.search_index().progress)
     }
 
     /// Returns functions that have no vector by a source; none if the source is superseded. Vectors of another model are
@@ -130,9 +121,7 @@ impl Catalog {
         let is_set = self.search_state()?.index.as_ref().is_some_and(is_of_model);
         {
             let mut state = (!is_set).then(|| self.write_state());
-            if self.search_index().word_vectors.get().is_some()
-                || !self.progress().is_running(source)
-            {
+            if !self.progress().is_running(source) {
                 return Ok(None);
             }
             if let Some(index) = state.as_mut().and_then(|own| own.index.as_mut()) {
@@ -169,7 +158,7 @@ impl Catalog {
     }
 
     /// Returns documents of the index that have no vector yet.
-    pub(super) fn documents_without_vector(
+    fn documents_without_vector(
         &self,
         index: &Index,
         limit: usize,
@@ -187,18 +176,4 @@ impl Catalog {
         found.retain(|document| missing.contains(document.id.as_str()));
         Ok(found)
     }
-}
-
-/// Reads a safetensors file of word vectors, and the `tokenizer.json` beside it.
-pub fn read_word_vectors(file: &Path) -> io::Result<WordVectors> {
-    let read = |file: &Path| {
-        let told = |why: &dyn Display| io::Error::other(format!("{}: {why}", file.display()));
-        let size = fs::metadata(file).map_err(|error| told(&error))?.len();
-        if size > MAX_VECTORS_BYTES {
-            return Err(told(&format!("it has more than {MAX_VECTORS_BYTES} bytes")));
-        }
-        fs::read(file).map_err(|error| told(&error))
-    };
-    let tokenizer = read(&file.with_file_name("tokenizer.json"))?;
-    WordVectors::parse(read(file)?, &tokenizer).map_err(io::Error::other)
 }

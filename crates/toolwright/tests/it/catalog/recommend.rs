@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use toolwright::catalog::files::{FileLimits, Files};
 use toolwright::catalog::runtime::Runner;
 use toolwright::catalog::tools::{CatalogTools, EmbedFuture, EmbedKind, Embedder};
-use toolwright::catalog::{Catalog, Manifest, Package, PublishOptions, read_word_vectors};
+use toolwright::catalog::{Catalog, Manifest, Package, PublishOptions};
 use toolwright::model::ScriptedModel;
 use toolwright::{Fault, Json, Session, ToolChoice, Toolbox};
 use toolwright_core::FaultClass;
@@ -288,18 +288,6 @@ async fn a_later_embedding_model_supersedes_the_one_that_is_running() {
     }
     assert_eq!((old.requests(EmbedKind::Document), new.requests(EmbedKind::Document)), (1, 1));
     assert_eq!(reports.all(), "");
-}
-
-#[tokio::test]
-async fn word_vectors_replace_an_embedding_model() {
-    let site = Site::new();
-    let file = super::search::write_word_vectors(site.folder.path());
-    site.catalog.set_word_vectors(read_word_vectors(&file).unwrap());
-    let words = Words::new("beta");
-    let toolbox = Reports::default().add_to(site.tools().with_embeddings(words.clone()));
-    recommend(&toolbox, "").await;
-    run_others().await;
-    assert!(words.requests.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

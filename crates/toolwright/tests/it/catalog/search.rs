@@ -1,13 +1,12 @@
 //! Search in a catalog, as callers see it, across processes and restarts.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use toolwright::Json;
 use toolwright::catalog::{
     Access, Catalog, Dictionary, Manifest, Package, PrefabHit, PublishOptions, SearchOptions,
-    Visibility, read_word_vectors,
+    Visibility,
 };
 
 use crate::process::{self, Player};
@@ -71,47 +70,6 @@ fn a_dictionary_translates_queries() {
     catalog.set_dictionary(Dictionary::parse(entries).unwrap());
     let hits = catalog.recommend(&all, need, &options).unwrap();
     assert_eq!(hits[0].prefab.manifest.id.as_str(), "prefab-0");
-}
-
-/// Writes word vectors: "alpha" and "beta" have different ones, other words say nothing.
-pub(super) fn write_word_vectors(folder: &Path) -> PathBuf {
-    let header = r#"{"embeddings":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}}"#;
-    let length = u64::try_from(header.len()).unwrap().to_le_bytes();
-    let rows = [[1.0_f32, 0.0], [0.0, 1.0], [0.0, 0.0]];
-    let numbers: Vec<u8> = rows.iter().flatten().flat_map(|own| own.to_le_bytes()).collect();
-    let file = folder.join("model.safetensors");
-    fs::write(&file, [&length, header.as_bytes(), &numbers].concat()).unwrap();
-    let tokenizer = r###"{"model":{"vocab":{"alpha":0,"beta":1,"report":2,"##like":2}}}"###;
-    fs::write(folder.join("tokenizer.json"), tokenizer).unwrap();
-    file
-}
-
-#[test]
-fn word_vectors_compare_the_meanings_of_functions() {
-    let data = tempfile::tempdir().unwrap();
-    let prefab = |id: &str, word: &str| {
-        let text = format!(
-            r#"{{"id":"{id}","version":"1.0.0","name":"{id}","description":"One of the prefabs.",
-                "functions":[{{"name":"report","description":"{word}"}}],"runtime":{{"http":{{"base_url":"https://example.com"}}}}}}"#
-        );
-        Package::new(Manifest::parse(&Json::parse(&text).unwrap()).unwrap())
-    };
-    let catalog = Catalog::open(data.path()).unwrap();
-    let publish = |id: &str, word: &str| {
-        catalog.publish(prefab(id, word), PublishOptions::default()).unwrap();
-    };
-    publish("prefab-a", "alpha");
-    publish("prefab-b", "beta");
-    let (all, options) = (Access::everything(), SearchOptions::default());
-    let found = || {
-        let hits = catalog.recommend(&all, "report betalike", &options).unwrap();
-        hits.iter().map(|hit| hit.prefab.manifest.id.to_string()).collect::<Vec<_>>()
-    };
-    assert_eq!(found(), ["prefab-a", "prefab-b"]);
-    catalog.set_word_vectors(read_word_vectors(&write_word_vectors(data.path())).unwrap());
-    assert_eq!(found(), ["prefab-b", "prefab-a"]);
-    publish("prefab-c", "beta");
-    assert_eq!(found(), ["prefab-b", "prefab-c", "prefab-a"], "a later function has a vector too");
 }
 
 #[test]
