@@ -1,11 +1,11 @@
-//! Collects the keywords of the wire formats, which are string literals in the core, so that
+//! Collects the keywords of the wire formats, which are string literals in the dialects, so that
 //! mutated documents contain words that some decoder looks for.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-const SOURCES: &str = "../crates/toolwright-core/src";
+const SOURCES: &str = "../crates/toolwright-dialects/src";
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={SOURCES}");

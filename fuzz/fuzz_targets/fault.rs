@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
-use toolwright_core::dialect::WireReply;
+use toolwright_dialects::dialect::WireReply;
 use toolwright_fuzz::{input, law, vary};
 
 /// The headers that some dialect reads.

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
-use toolwright_core::frame::{Frame, FrameError, FrameReader, FrameWriter, Framing};
+use toolwright_dialects::frame::{Frame, FrameError, FrameReader, FrameWriter, Framing};
 use toolwright_fuzz::{input, vary};
 
 fuzz_target!(|data: &[u8]| {

@@ -5,13 +5,14 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_core::json::{Json, MAX_DEPTH, SchemaCache, peek_and_parse};
+use toolwright_core::json::{Json, MAX_DEPTH, SchemaCache};
+use toolwright_core::wire_json::{parse_bytes, peek_and_parse};
 
 static SCHEMA_CACHE: LazyLock<SchemaCache> = LazyLock::new(SchemaCache::default);
 
 fuzz_target!(|data: &[u8]| {
     let cached = peek_and_parse(data, &["tools"], &SCHEMA_CACHE).map(|(_, value)| value);
-    if let Ok(value) = Json::parse_bytes(data) {
+    if let Ok(value) = parse_bytes(data) {
         assert!(cached.is_err() != value.as_object().is_some());
         assert!(cached.is_err() || cached.as_ref() == Ok(&value));
         let plain = std::str::from_utf8(data).map(|text| Json::parse_deep(text, MAX_DEPTH));

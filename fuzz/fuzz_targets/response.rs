@@ -4,9 +4,9 @@
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
 use toolwright_core::Response;
-use toolwright_core::dialect::{ChatCodec, ReplyContext, WireReply};
 use toolwright_core::event::{self, join, split};
-use toolwright_core::translate::{Options, Translator};
+use toolwright_dialects::dialect::{ChatCodec, ReplyContext, WireReply};
+use toolwright_dialects::translate::{Options, Translator};
 use toolwright_fuzz::{input, law, vary};
 
 fuzz_target!(|data: &[u8]| -> Corpus {

@@ -4,13 +4,13 @@
 
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target};
 use toolwright_core::Arguments;
-use toolwright_core::dialect::{ChatCodec, ReplyContext, Target};
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
 use toolwright_core::event::{Event, law};
-use toolwright_core::fit::Aliases;
-use toolwright_core::fit::restore::Restorer;
-use toolwright_core::frame::{Frame, FrameReader, FrameWriter};
+use toolwright_dialects::dialect::{ChatCodec, ReplyContext, Target};
+use toolwright_dialects::fit::Aliases;
+use toolwright_dialects::fit::restore::Restorer;
+use toolwright_dialects::frame::{Frame, FrameReader, FrameWriter};
 use toolwright_fuzz::{input, vary};
 
 fuzz_target!(|data: &[u8]| -> Corpus {

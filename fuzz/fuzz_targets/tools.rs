@@ -4,11 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
-use toolwright_core::dialect::mcp::{Era, Mcp};
-use toolwright_core::dialect::{Dialect, Target, ToolCodec};
-use toolwright_core::fit::fit;
-use toolwright_core::translate::{self, Options};
 use toolwright_core::{Json, Request, Tool};
+use toolwright_dialects::dialect::mcp::{Era, Mcp};
+use toolwright_dialects::dialect::{self, Dialect, Target, ToolCodec};
+use toolwright_dialects::fit::fit;
+use toolwright_dialects::translate::{self, Options};
 use toolwright_fuzz::{input, law, vary};
 
 fuzz_target!(|data: &[u8]| -> Corpus {
@@ -57,7 +57,7 @@ fn round_trip(codec: &dyn ToolCodec, tools: &[Tool], room: usize) -> Vec<Tool> {
 /// The codec that a selector names: that of a dialect, or MCP's of the earlier era.
 fn codec(selector: u8) -> &'static dyn ToolCodec {
     match Dialect::ALL.get(input::number(selector) % (Dialect::ALL.len() + 1)) {
-        Some(dialect) => dialect.tool_codec(),
+        Some(dialect) => dialect::tool_codec(*dialect),
         None => &Mcp { era: Era::Handshake },
     }
 }

@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_crossover, fuzz_mutator, fuzz_target};
-use toolwright_core::dialect::{Target, WireRequest};
-use toolwright_core::fit::fit;
+use toolwright_dialects::dialect::{Target, WireRequest};
+use toolwright_dialects::fit::fit;
 use toolwright_fuzz::{input, law, vary};
 
 fuzz_target!(|data: &[u8]| -> Corpus {

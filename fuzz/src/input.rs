@@ -1,11 +1,11 @@
 //! The format of an input: selectors first, then the document.
 
 use toolwright_core::Json;
-use toolwright_core::dialect::{ChatCodec, Dialect};
+use toolwright_dialects::dialect::{self, ChatCodec, Dialect};
 
 /// The codec of the chat dialect that a selector names: every byte names one.
 pub fn codec(selector: u8) -> Option<&'static dyn ChatCodec> {
-    Dialect::ALL[number(selector) % (Dialect::ALL.len() - 1)].codec()
+    dialect::codec(Dialect::ALL[number(selector) % (Dialect::ALL.len() - 1)])
 }
 
 /// The number of a selector; seeds write it as a digit.

@@ -5,7 +5,7 @@ mod tree;
 
 use libfuzzer_sys::fuzzer_mutate;
 use toolwright_core::Json;
-use toolwright_core::frame::{Frame, FrameReader, FrameWriter, Framing};
+use toolwright_dialects::frame::{Frame, FrameReader, FrameWriter, Framing};
 
 use crate::dice::Dice;
 use crate::input;

@@ -1,6 +1,6 @@
 //! Recorded vendor traffic, translated into every dialect and checked: `cargo xtask recorded DIR`.
 //!
-//! The example `translate_recorded` of the core translates; `conformance/judge_recorded.py`
+//! The example `translate_recorded` of the dialects translates; `conformance/judge_recorded.py`
 //! extracts the content of each document without the codecs, compares it, and validates it with the
 //! SDKs' types.
 

@@ -168,7 +168,15 @@ pub(crate) fn run() -> Outcome {
 
 fn core_tree() -> Outcome<String> {
     Program::cargo()
-        .with(&["tree", "--package", "toolwright-core", "--edges", "normal", "--prefix", "none"])
+        .with(&[
+            "tree",
+            "--package",
+            "toolwright-dialects",
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+        ])
         .read()
 }
 

@@ -35,7 +35,7 @@ pub use parameters::{Parameter, Parameters};
 pub use parse::{parse, parse_exact};
 pub use resolve::{MAX_COST, ResolvedArguments};
 
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// Coercions that are off by default, because they can be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -130,7 +130,6 @@ impl Event {
 
 /// Values that are known when a part is complete.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub struct Tail {
     /// The vendor's signature
     pub signature: Option<Signature>,

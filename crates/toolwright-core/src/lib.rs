@@ -1,77 +1,53 @@
-//! A canonical model of LLM tool calling, with codecs for the wire formats of the vendors.
+//! Tool calling without a vendor: tools and their schemas, the arguments of calls, and one model of requests, responses
+//! and streams.
 //!
-//! ```text
-//! wire bytes → frame → decode → canonical → fit(profile) → encode → frame → wire bytes
-//! ```
-//!
+//! - [`Request`], [`Response`], [`Message`], [`Part`], [`Tool`], [`Call`] and [`Outcome`] are the canonical model;
+//!   [`Event`] is a response as it arrives.
+//! - [`schema`] checks values, and lowers a schema to the subset that a target accepts.
+//! - [`args`] turns the text that a model wrote into arguments: parsed, repaired, coerced, completed and checked.
+//! - [`plan`] is calls as a graph: the document, its check and its interpreter.
+//! - [`profile`] describes what a target can express; a [`Loss`](loss::Loss) is what it cannot.
 //! - [`json`] reads and writes JSON without losing a digit or the order of keys.
-//! - [`Request`], [`Response`], [`Message`], [`Part`], [`Tool`], [`Call`] and [`Outcome`] are the
-//!   canonical model; [`Event`] is a response as it arrives.
-//! - [`dialect`] holds a codec for each wire format.
-//! - [`fit`] changes a request so that its target can express it, and reports each
-//!   [`Loss`](loss::Loss).
-//! - [`reasoning_cache`] reinjects reasoning that a client's dialect cannot return to its vendor.
-//! - [`translate`] combines these steps for one pair of dialects.
-//! - [`embed`] encodes and decodes embeddings.
-//! - [`frame`] splits bytes into frames, and writes frames.
 //!
 //! ```
-//! use toolwright_core::Json;
-//! use toolwright_core::dialect::{WireRequest, anthropic::Anthropic, bedrock::Bedrock};
-//! use toolwright_core::translate::{Options, Translator};
+//! use toolwright_core::args::{CoercionOptions, Parameters, parse};
+//! use toolwright_core::{Arguments, Json, Tool};
 //!
-//! let body = Json::parse(
-//!     r#"{
-//!         "model": "anthropic.claude-haiku-5",
-//!         "max_tokens": 1000,
-//!         "tools": [{"name": "now", "input_schema": {"type": "object"}}],
-//!         "tool_choice": {"type": "auto", "disable_parallel_tool_use": true},
-//!         "messages": [{"role": "user", "content": "What time is it?"}]
-//!     }"#,
+//! let schema = Json::parse(
+//!     r#"{"type": "object", "required": ["city"],
+//!         "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 3}}}"#,
 //! )?;
-//! let options = Options::default();
-//! let wire = WireRequest { body, ..WireRequest::default() };
-//! let translated = Translator::new(&Anthropic, &Bedrock, &options).request(wire)?;
+//! let parameters = Parameters::compile(&Tool::function("forecast", schema), &[])?;
 //!
-//! assert_eq!(translated.value.path, "/model/anthropic.claude-haiku-5/converse");
-//! let loss = &translated.report.losses[0];
-//! assert_eq!(loss.path, "/tool_choice/disable_parallel_tool_use");
-//! assert!(translated.report.aliases.single_call, "enforced on the answer instead");
+//! // A model wrote Python's quotes, and stopped before the brace.
+//! let written = Arguments::from_text("{'city': 'Paris'");
+//! let resolved = parameters.resolve(parse(&written), &CoercionOptions::default());
+//! assert_eq!(resolved.arguments().compact(), r#"{"city":"Paris","days":3}"#);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate is pure: no async, no IO, no clock, no randomness, no logging.
+//! The crate is pure: no async, no IO, no clock, no randomness, no logging. It promises no stability of its own: depend on
+//! `toolwright`, which exports it.
 
 pub mod args;
-mod codec;
 pub mod date;
-pub mod dialect;
 pub mod document;
 pub mod duration;
-pub mod embed;
 pub mod event;
-pub mod fit;
-pub mod frame;
-mod hash;
-pub mod json;
+pub mod hash;
 pub mod loss;
 mod model;
-mod note;
+pub mod note;
 pub mod percent;
 pub mod plan;
 pub mod profile;
-pub mod reasoning_cache;
 pub mod schema;
 mod suggest;
-pub mod translate;
-#[cfg(test)]
-mod work;
+pub mod wire_json;
 
-pub use codec::{ChatCodec, DecodeError, ToolCodec};
 pub use event::Event;
-pub use json::Json;
 pub use model::call::{Arguments, Call};
-pub use model::dialect::Dialect;
+pub use model::dialect::{Dialect, UnknownDialect};
 pub use model::extra::Extra;
 pub use model::fault::{Fault, FaultClass};
 pub use model::message::{Message, Role};
@@ -83,6 +59,8 @@ pub use model::response::{Response, Stop, StopReason};
 pub use model::tool::{Tool, ToolChoice, ToolKind};
 pub use model::usage::Usage;
 pub use model::{
-    call, extra, fault, message, origin, outcome, part, request, response, tool, usage,
+    call, digest, extra, fault, message, origin, outcome, part, request, response, tool, usage,
 };
 pub use suggest::{suggest, suggestions};
+pub use toolwright_json as json;
+pub use toolwright_json::{Json, object};

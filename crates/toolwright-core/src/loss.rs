@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::json::pointer::escape;
-use crate::json::{Json, Object};
 use crate::model::origin::Origin;
 use crate::model::part::CacheMark;
+use toolwright_json::pointer::escape;
+use toolwright_json::{Json, Object};
 
 /// A part of the source that does not reach the target unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -180,7 +180,7 @@ impl Loss {
 
     /// Returns the JSON form, with its path by the field paths of the source dialect.
     pub fn to_json(&self, field_paths: &[(&str, &str)]) -> Object {
-        crate::object! {
+        toolwright_json::object! {
             "path": self.site.pointer(field_paths),
             "what": self.what.as_ref(),
             "why": self.why.as_ref(),

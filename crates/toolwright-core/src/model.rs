@@ -1,8 +1,8 @@
 //! The canonical model: requests, responses and their components, independent of any vendor.
 
 pub mod call;
-pub(crate) mod dialect;
-pub(crate) mod digest;
+pub mod dialect;
+pub mod digest;
 pub mod extra;
 pub mod fault;
 pub mod message;

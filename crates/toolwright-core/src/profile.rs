@@ -1,5 +1,5 @@
 //! Capabilities and limits of a target, as data. Each dialect defines its profile;
-//! [`fit`](crate::fit) applies it.
+//! `fit` of `toolwright-dialects` applies it.
 //!
 //! Every rule has a baseline for a target that accepts text and has no special features. A dialect
 //! states only its differences. There is one file for each group of rules.
@@ -45,7 +45,6 @@ pub struct KnownFields {
 
 /// The rules of one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Profile {
     /// The dialect
     pub dialect: Dialect,

@@ -42,9 +42,9 @@ pub use contain::{Containment, Witness, are_disjoint, containment};
 pub use nulls::{Nulls, undo_nulls};
 pub use violation::Violation;
 
-use crate::json::Json;
 use crate::profile::SchemaRule;
 use change::Changes;
+use toolwright_json::Json;
 
 /// Maximum number of schemas that are inlined in place of references, for one root schema.
 pub const BUDGET: usize = 10_000;
@@ -69,16 +69,19 @@ pub fn lower(schema: &Json, rule: &SchemaRule, strict: bool) -> Lowered {
     Lowered { schema: rewritten.unwrap_or_else(|| schema.clone()), changes, nulls }
 }
 
-/// The result of lowering a schema.
-pub(crate) struct Rewritten {
+/// The result of lowering a schema that may need no change.
+#[derive(Debug)]
+pub struct Rewritten {
     /// The schema to send; none if it is unchanged
-    pub(crate) schema: Option<Json>,
-    pub(crate) changes: Vec<SchemaChange>,
-    pub(crate) nulls: Nulls,
+    pub schema: Option<Json>,
+    /// What was changed
+    pub changes: Vec<SchemaChange>,
+    /// Where null was added
+    pub nulls: Nulls,
 }
 
 /// Like [`lower`], without copying a schema that needs no change.
-pub(crate) fn rewrite(schema: &Json, rule: SchemaRule, strict: bool) -> Rewritten {
+pub fn rewrite(schema: &Json, rule: SchemaRule, strict: bool) -> Rewritten {
     let rules = subset::rules(if strict { rule.strict } else { rule.subset });
     let mut changes = Changes::default();
     // No subset allows a union at the root: an object there must have its type.

@@ -26,6 +26,7 @@ use toolwright::catalog::{Catalog, Manifest, Package, PublishError, PublishOptio
 use toolwright::{Arguments, Call, Json, Message, Request, Session, Tool, Toolbox};
 use toolwright_core::json::Object;
 use toolwright_core::{Dialect, object};
+use toolwright_dialects::dialect;
 use toolwright_gateway::proxy::tokens;
 
 /// Minimum number of functions.
@@ -219,7 +220,7 @@ async fn journey(toolbox: &Toolbox, query: &str) -> Option<[usize; STEPS.len()]>
 
 /// Tokens of definitions in the form of OpenAI.
 fn definitions(tools: &[Tool]) -> usize {
-    let codec = Dialect::OpenaiChat.tool_codec();
+    let codec = dialect::tool_codec(Dialect::OpenaiChat);
     tools.iter().map(|tool| count(&codec.encode_tool(tool).compact())).sum()
 }
 

@@ -17,7 +17,7 @@ use toolwright::plan::{LocalEngine, Observer, PlanEvent};
 use toolwright_core::{Fault, FaultClass};
 
 use crate::config;
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// The file in the data folder for runs of plans.
 pub const PLAN_FILE: &str = "plans.sqlite";

@@ -23,8 +23,8 @@ use http::{HeaderValue, StatusCode, Uri, header};
 use table::{ClientEndpoint, FaultForm, NoRoute, PublicEndpoint, RouteMatch, Target};
 use toolwright::Caller;
 use toolwright::upstream::ClientCredential;
-use toolwright_core::dialect::{ChatCodec, openai_chat};
 use toolwright_core::{Fault, FaultClass, percent};
+use toolwright_dialects::dialect::{self, ChatCodec, openai_chat};
 
 use crate::config::listen::is_loopback;
 use crate::gateway::{Gateway, Live};
@@ -316,7 +316,7 @@ const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-
 fn encode_fault(form: FaultForm, fault: Fault) -> Reply {
     match form {
         FaultForm::Dialect(dialect) => {
-            let codec = dialect.codec().unwrap_or(&openai_chat::CODEC);
+            let codec = dialect::codec(dialect).unwrap_or(&openai_chat::CODEC);
             fault::reply(codec, RequestId::random(), fault)
         }
         FaultForm::Detail => prefabs::Refusal::from(fault).reply(),

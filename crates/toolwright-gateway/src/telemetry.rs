@@ -31,8 +31,8 @@ use std::time::Instant;
 use toolwright::Caller;
 use toolwright::ledger::{Ledger, LedgerError, MemoryLedger};
 use toolwright::store::StoreError;
-use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, Fault, FaultClass, Json};
+use toolwright_dialects::translate::Report;
 
 use crate::config::{self, Config, LogFormat};
 

@@ -30,7 +30,7 @@ use toolwright::schema::Check;
 use toolwright::transport::{AddressPolicy, HttpClient};
 use toolwright::{Context, Json, Request, SecretString, Tool};
 use toolwright_core::Dialect;
-use toolwright_core::dialect::Target;
+use toolwright_dialects::dialect::{self, Target};
 
 /// Maximum size of a schema in any dialect, as JSON.
 const MAX_SCHEMA_BYTES: usize = 1 << 20;
@@ -98,13 +98,13 @@ async fn main() {
 
 /// Fits a function to every dialect. Returns the size of the largest schema.
 fn check_dialects(function: &Function) -> usize {
-    let codecs = Dialect::ALL.into_iter().filter_map(Dialect::codec);
+    let codecs = Dialect::ALL.into_iter().filter_map(dialect::codec);
     let sizes = codecs.map(|codec| {
         let tool = Tool::function(&*function.name, function.input_schema.clone())
             .with_description(&*function.description);
         let request = Request { tools: vec![tool], ..Request::default() };
         let profile = codec.profile(&Target::default());
-        let fitted = toolwright_core::fit::fit_made(request, &profile);
+        let fitted = toolwright_dialects::fit::fit_made(request, &profile);
         let schema = fitted.request.tools[0].parameters().expect("a function has a schema");
         Check::compile(schema)
             .unwrap_or_else(|error| panic!("{} for {}: {error}", function.name, codec.dialect()));

@@ -116,8 +116,7 @@ pub use toolwright_core::{
     Arguments, Body, Call, Event, Fault, Json, Message, Outcome, Part, Request, Response, Role,
     StopReason, Tool, ToolChoice, Usage, object,
 };
-pub use toolwright_core::{
-    args, dialect, document, event, fit, json, loss, profile, schema, translate,
-};
+pub use toolwright_core::{args, document, event, json, loss, profile, schema};
+pub use toolwright_dialects::{dialect, fit, translate};
 pub use toolwright_macros::{data, tool};
 pub use {schemars, serde};

@@ -27,7 +27,7 @@ pub use loss_policy::LossPolicy;
 pub use outgoing::Outgoing;
 pub use providers::{Provider, discover};
 pub use remote::Remote;
-pub use toolwright_core::embed::{EmbedKind, EmbedRequest, Embeddings};
+pub use toolwright_dialects::embed::{EmbedKind, EmbedRequest, Embeddings};
 
 pub use crate::environment::{Environment, process};
 pub use crate::transport::{Deadlines, Incoming, IncomingBody, Proxy, Trust};

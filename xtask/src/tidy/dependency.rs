@@ -47,7 +47,7 @@ pub(super) fn core_has_no_effects(tree: &str) -> Vec<Finding> {
         .filter(|name| DENIED.contains(name))
         .map(|name| {
             let what =
-                format!("core depends on {name}; see cargo tree -p toolwright-core -i {name}");
+                format!("core depends on {name}; see cargo tree -p toolwright-dialects -i {name}");
             finding("crates/toolwright-core/Cargo.toml", what)
         })
         .collect()

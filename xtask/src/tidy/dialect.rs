@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::code::{code, paths};
 use super::{Finding, Source, Tree};
 
-const CORE: &str = "crates/toolwright-core/src";
-const FOLDER: &str = "crates/toolwright-core/src/dialect/";
+const CRATE: &str = "crates/toolwright-dialects/src";
+const FOLDER: &str = "crates/toolwright-dialects/src/dialect/";
 
 /// Every dialect that has a module.
 const DIALECTS: &[&str] = &[
@@ -34,11 +34,11 @@ const TOOL_FILES: &[&str] = &["wire", "tool", "call"];
 
 /// The files that may name several dialects: the registry and the translation.
 const MEETING: &[&str] =
-    &["crates/toolwright-core/src/dialect.rs", "crates/toolwright-core/src/translate.rs"];
+    &["crates/toolwright-dialects/src/dialect.rs", "crates/toolwright-dialects/src/translate.rs"];
 
 /// The modules from the crate's root to a file: `dialect/x/tool.rs` is `dialect`, `x`, `tool`.
 fn modules(file: &Source) -> Vec<&str> {
-    let inner = file.path.strip_prefix(CORE).unwrap_or(&file.path).trim_start_matches('/');
+    let inner = file.path.strip_prefix(CRATE).unwrap_or(&file.path).trim_start_matches('/');
     let inner = inner.strip_suffix(".rs").unwrap_or(inner);
     inner.split('/').filter(|name| *name != "lib").collect()
 }
@@ -101,7 +101,7 @@ pub(super) fn imports_only_its_parent(tree: &Tree) -> Vec<Finding> {
 /// Outside the dialects, only the registry and the translation name two of them.
 pub(super) fn two_meet_in_one_file(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let inside = |file: &&Source| file.under(CORE) && !file.path.starts_with(FOLDER);
+    let inside = |file: &&Source| file.under(CRATE) && !file.path.starts_with(FOLDER);
     for file in tree.rust().filter(inside) {
         let seen = mentions(file);
         if !MEETING.contains(&file.path.as_str()) && seen.len() > 1 {
@@ -190,11 +190,11 @@ mod tests {
     #[test]
     fn only_listed_files_name_two_dialects() {
         let text = "use crate::dialect::{anthropic::A, gemini::B};";
-        let tree = |path: &str| Tree::of(&[(&format!("{CORE}/{path}"), text)]);
+        let tree = |path: &str| Tree::of(&[(&format!("{CRATE}/{path}"), text)]);
         assert_eq!(two_meet_in_one_file(&tree("fit/roles.rs")).len(), 1);
         assert_eq!(two_meet_in_one_file(&tree("translate.rs")), []);
         let public =
-            Tree::of(&[(&format!("{CORE}/lib.rs"), "pub use dialect::{gemini::A, ollama::B};")]);
+            Tree::of(&[(&format!("{CRATE}/lib.rs"), "pub use dialect::{gemini::A, ollama::B};")]);
         assert_eq!(two_meet_in_one_file(&public).len(), 1);
     }
 

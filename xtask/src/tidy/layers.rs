@@ -23,17 +23,25 @@ struct Layers {
 
 const CRATES: &[Layers] = &[
     Layers {
+        folder: "crates/toolwright-json/src",
+        order: &[
+            // Bytes and digits
+            "work", "scan", "decimal", // The tree with its parser and writer
+            "value",   // What is built on it
+            "text", "line", "index", "peek", "skim", "serde",
+        ],
+    },
+    Layers {
         folder: "crates/toolwright-core/src",
         order: &[
             // Building blocks
-            "work",
             "hash",
-            "note",
             "percent",
             "date",
             "duration",
             "suggest",
-            "json",
+            "note",
+            "wire_json",
             // The canonical model, and a response as it arrives
             "model",
             "document",
@@ -46,6 +54,11 @@ const CRATES: &[Layers] = &[
             "args",
             // Calls as a graph
             "plan",
+        ],
+    },
+    Layers {
+        folder: "crates/toolwright-dialects/src",
+        order: &[
             // Wire formats
             "frame",
             "codec",
@@ -56,6 +69,10 @@ const CRATES: &[Layers] = &[
             "fit",
             "translate",
         ],
+    },
+    Layers {
+        folder: "crates/toolwright-testing/src",
+        order: &["fixtures", "golden", "growth", "seeds", "generate"],
     },
     Layers {
         folder: "crates/toolwright-macros/src",
@@ -128,7 +145,7 @@ const CRATES: &[Layers] = &[
     Layers {
         folder: "crates/toolwright-gateway/src",
         order: &[
-            "sync",
+            "lock",
             "terminal",
             "key",
             "config",

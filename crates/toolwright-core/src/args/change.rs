@@ -1,7 +1,7 @@
 //! Changes between the text of a model and the arguments that a tool receives.
 
-use crate::json::{Json, Object};
-use crate::object;
+use toolwright_json::object;
+use toolwright_json::{Json, Object};
 
 /// One change of the arguments. Every difference is reported as one.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Change, Op, ResolvedArguments};
-use crate::json::Object;
 use crate::model::call::Call;
+use toolwright_json::Object;
 
 /// A call with arguments that its tool accepts. It can be created only from arguments that were
 /// resolved without an error.

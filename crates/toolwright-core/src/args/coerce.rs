@@ -33,8 +33,8 @@ pub(super) mod unwrap;
 mod within;
 
 use super::{Change, CoercionOptions, Op, Reading};
-use crate::json::Json;
 use crate::schema::{Check, Violation};
+use toolwright_json::Json;
 
 /// Maximum bytes of a value shown in a report.
 const MAX_SHOWN_BYTES: usize = 4096;

@@ -13,8 +13,9 @@
 use std::sync::Arc;
 
 use super::parameters::Parameters;
-use crate::json::Object;
-use crate::object;
+use crate::wire_json;
+use toolwright_json::Object;
+use toolwright_json::object;
 
 /// A parameter without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl Parameters {
                 continue;
             }
             if let Some(default) = &parameter.default {
-                arguments.push(crate::json::key(name), default.clone());
+                arguments.push(wire_json::key(name), default.clone());
                 if keep(self, arguments) {
                     completed.defaulted.push(Arc::clone(name));
                     continue;

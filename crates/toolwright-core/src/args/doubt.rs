@@ -4,8 +4,8 @@
 use super::coerce::node;
 use super::parameters::Parameters;
 use super::{Change, Op, Reading};
-use crate::json::Json;
 use crate::schema::Violation;
+use toolwright_json::Json;
 
 /// Minimum cost of undoing a slip.
 const MIN_SLIP_COST: u32 = 4;

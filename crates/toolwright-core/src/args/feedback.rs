@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 
 use super::ResolvedArguments;
-use crate::json::Json;
 use crate::schema::Violation;
 use crate::schema::describe::{quote, shorten};
+use toolwright_json::Json;
 
 /// Maximum number of problems listed one by one.
 const MAX_PROBLEMS: usize = 20;

@@ -5,8 +5,9 @@
 //! literal, escape or key. Parsing is strict; at invalid JSON the view stops, and the complete text
 //! is left to [`parse`](super::parse()).
 
-use crate::json::pointer::escape;
-use crate::json::{Json, MAX_DEPTH, Number, Object, key};
+use crate::wire_json::key;
+use toolwright_json::pointer::escape;
+use toolwright_json::{Json, MAX_DEPTH, Number, Object};
 
 /// The state of a growing document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -383,7 +384,7 @@ impl Default for Growing {
 #[cfg(test)]
 mod tests {
     use super::{Growing, Progress};
-    use crate::json::Json;
+    use toolwright_json::Json;
 
     fn bytewise(text: &str) -> Growing {
         let mut growing = Growing::new();

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Json, Object};
 use crate::schema::{SchemaError, measure};
+use crate::wire_json;
+use toolwright_json::{Json, Object};
 
 /// The parameters that the preset `@system` hides.
 pub const SYSTEM: [&str; 2] = ["executor", "storage"];
@@ -97,7 +98,7 @@ impl<'s> Hiding<'s> {
                 }
                 (_, value) => value.clone(),
             };
-            out.push(crate::json::key(key), value);
+            out.push(wire_json::key(key), value);
         }
         if let Some(target) = target {
             self.left = self.left.checked_sub(values(target))?;
@@ -122,7 +123,7 @@ impl<'s> Hiding<'s> {
                 "dependentRequired" => self.shown(value),
                 _ => value.clone(),
             };
-            out.push(crate::json::key(name), value);
+            out.push(wire_json::key(name), value);
         }
         Some(Json::Object(out))
     }
@@ -164,7 +165,7 @@ fn gather<'s>(schema: &'s Json, root: &'s Json, depth: usize, found: &mut Vec<&'
 #[cfg(test)]
 mod tests {
     use super::{MAX_COPIED, hidden_names, strip};
-    use crate::json::Json;
+    use toolwright_json::Json;
 
     #[test]
     fn a_large_definition_is_not_copied_without_bound() {

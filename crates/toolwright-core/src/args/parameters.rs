@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::hide;
-use crate::json::{Json, Object};
 use crate::model::tool::{Tool, ToolKind};
-use crate::object;
 use crate::schema::{Check, SchemaError, Violation};
+use crate::wire_json;
+use toolwright_json::object;
+use toolwright_json::{Json, Object};
 
 /// One parameter of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,9 +174,7 @@ fn collect(schema: &Json) -> Vec<Parameter> {
 fn judge_defaults(check: &Check, list: &mut [Parameter]) -> Vec<Violation> {
     let defaults: Object = list
         .iter()
-        .filter_map(|parameter| {
-            Some((crate::json::key(&parameter.name), parameter.default.clone()?))
-        })
+        .filter_map(|parameter| Some((wire_json::key(&parameter.name), parameter.default.clone()?)))
         .collect();
     if defaults.is_empty() {
         return Vec::new();
@@ -183,7 +182,7 @@ fn judge_defaults(check: &Check, list: &mut [Parameter]) -> Vec<Violation> {
     let mut violations = check.violations(&Json::Object(defaults));
     violations.retain(|violation| !violation.path.is_empty());
     for parameter in list {
-        let own = crate::json::pointer::escape(&parameter.name);
+        let own = toolwright_json::pointer::escape(&parameter.name);
         let is_own = |violation: &Violation| {
             violation.path[1..]
                 .strip_prefix(own.as_ref())

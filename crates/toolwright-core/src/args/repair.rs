@@ -15,10 +15,10 @@ mod token;
 mod unescape;
 
 use super::{Change, Op, Reading};
-use crate::json::Json;
-use crate::object;
 use prelude::Tail;
 use search::Search;
+use toolwright_json::Json;
+use toolwright_json::object;
 
 /// Maximum number of nested encodings, and of documents in a row.
 const MAX_ROUNDS: usize = 4;

@@ -13,9 +13,9 @@ use super::complete::{Completed, Missing};
 use super::doubt;
 use super::parameters::Parameters;
 use super::{Change, CoercionOptions, Op, Parsed, Reading, feedback};
-use crate::json::{Json, Object, Path};
-use crate::object;
 use crate::schema::Violation;
+use toolwright_json::object;
+use toolwright_json::{Json, Object, Path};
 
 /// Maximum cost of all kinds of change together, each kind counted once.
 pub const MAX_COST: u32 = 20;

@@ -1,10 +1,10 @@
 //! Tests that the work on arguments is linear in their length, whatever is wrong with them.
 
 use super::{CoercionOptions, Parameters, ResolvedArguments, parse};
-use crate::json::Json;
 use crate::model::call::Arguments;
 use crate::model::tool::Tool;
-use crate::work;
+use toolwright_json::Json;
+use toolwright_json::work;
 
 fn parameters(schema: &str) -> Parameters {
     Parameters::compile(&Tool::function("t", Json::parse(schema).unwrap()), &[]).unwrap()

@@ -2,7 +2,6 @@
 //! attached data.
 
 use super::{DocumentError, ObjectReader, text};
-use crate::json::{Json, Object, Text};
 use crate::model::call::{Arguments, Call};
 use crate::model::dialect::Dialect;
 use crate::model::extra::Extra;
@@ -12,7 +11,8 @@ use crate::model::part::{
     Signature,
 };
 use crate::model::usage::Usage;
-use crate::object;
+use toolwright_json::object;
+use toolwright_json::{Json, Object, Text};
 
 const MEDIA: [(&str, MediaKind); 4] = [
     ("image", MediaKind::Image),

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::json::pointer::escape;
-use crate::json::{Json, Object};
+use toolwright_json::pointer::escape;
+use toolwright_json::{Json, Object};
 
 /// An unexpected value in a document. It does not contain the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! A call of a tool by a model.
 
-use crate::json::{Json, JsonText, Object};
+use toolwright_json::{Json, JsonText, Object};
 
 /// A call. Its position among the parts of a message is its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +84,6 @@ impl Arguments {
             },
             Arguments::Malformed(text) | Arguments::Free(text) => Json::from(text.as_str()),
         };
-        crate::object! {"_raw": raw}
+        toolwright_json::object! {"_raw": raw}
     }
 }

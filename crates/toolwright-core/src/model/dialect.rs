@@ -1,11 +1,10 @@
-//! The ids of the dialects. The codecs behind them are in [`dialect`](crate::dialect).
+//! The ids of the dialects. The codecs behind them are in `toolwright-dialects`.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Dialect {
     /// OpenAI Chat Completions
     OpenaiChat,

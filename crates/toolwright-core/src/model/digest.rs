@@ -5,7 +5,7 @@ use super::message::{Message, Role};
 use super::part::{Body, Part};
 use super::request::Request;
 use crate::hash::{FNV_START, fnv_extend};
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// Hash of the conversation before a reply: texts of the user, outcomes and earlier replies. System
 /// messages are left out because some clients write the time into them, and reasoning because clients
@@ -22,17 +22,17 @@ impl ConversationDigest {
     }
 
     /// Reads what [`Self::to_json`] wrote.
-    pub(crate) fn from_json(document: &Json) -> Option<ConversationDigest> {
+    pub fn from_json(document: &Json) -> Option<ConversationDigest> {
         TextDigest::from_json(document).map(ConversationDigest)
     }
 
     /// Returns the stored form.
-    pub(crate) fn to_json(self) -> Json {
+    pub fn to_json(self) -> Json {
         self.0.to_json()
     }
 
     /// Adds a message.
-    pub(crate) fn push(&mut self, message: &Message) {
+    pub fn push(&mut self, message: &Message) {
         let role = match message.role {
             Role::System | Role::Developer => return,
             Role::User => "\u{1}user",
@@ -61,19 +61,19 @@ impl ConversationDigest {
 
     /// Returns the synthetic id of a call of the reply, by its index among the calls, for clients
     /// that return calls without ids. No dialect has such ids.
-    pub(crate) fn call_id(self, number: usize) -> String {
+    pub fn call_id(self, number: usize) -> String {
         format!("\u{0}{:016x}-{number}", self.0.hash())
     }
 
     /// Returns a call of the reply with its synthetic id.
-    pub(crate) fn with_call_id(self, call: &Call, number: usize) -> Call {
+    pub fn with_call_id(self, call: &Call, number: usize) -> Call {
         Call { id: Some(self.call_id(number)), ..call.clone() }
     }
 }
 
 /// Hash and length of a text that arrives in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TextDigest {
+pub struct TextDigest {
     hash: u64,
     length: usize,
 }
@@ -85,44 +85,49 @@ impl Default for TextDigest {
 }
 
 impl TextDigest {
-    pub(crate) fn of(text: &str) -> TextDigest {
+    /// Returns the digest of a text.
+    pub fn of(text: &str) -> TextDigest {
         let mut digest = TextDigest::default();
         digest.push(text);
         digest
     }
 
-    pub(crate) fn push(&mut self, text: &str) {
+    /// Adds a text.
+    pub fn push(&mut self, text: &str) {
         self.hash = fnv_extend(self.hash, text.as_bytes());
         self.length += text.len();
     }
 
-    pub(crate) fn push_number(&mut self, number: u64) {
+    /// Adds a number.
+    pub fn push_number(&mut self, number: u64) {
         self.hash = fnv_extend(self.hash, &number.to_le_bytes());
         self.length += size_of::<u64>();
     }
 
     /// Returns the stored form.
-    pub(crate) fn to_json(self) -> Json {
+    pub fn to_json(self) -> Json {
         Json::Array(vec![self.hash.into(), (self.length as u64).into()])
     }
 
-    pub(crate) fn from_json(document: &Json) -> Option<TextDigest> {
+    /// Reads the stored form.
+    pub fn from_json(document: &Json) -> Option<TextDigest> {
         let [hash, length] = document.as_array()? else { return None };
         Some(TextDigest { hash: hash.as_u64()?, length: usize::try_from(length.as_u64()?).ok()? })
     }
 
     /// The hash.
-    pub(crate) fn hash(self) -> u64 {
+    pub fn hash(self) -> u64 {
         self.hash
     }
 
-    pub(crate) fn is_empty(self) -> bool {
+    /// Whether nothing was added.
+    pub fn is_empty(self) -> bool {
         self.length == 0
     }
 }
 
 /// Hash of arguments, equal for all JSON texts of the same value, because clients reformat arguments.
-pub(crate) fn arguments_digest(arguments: &Arguments) -> u64 {
+pub fn arguments_digest(arguments: &Arguments) -> u64 {
     match arguments {
         Arguments::Json(json) => value_digest(&json.to_json()),
         Arguments::Malformed(text) | Arguments::Free(text) => {

@@ -1,18 +1,18 @@
 //! Fields of a dialect without a canonical counterpart.
 //!
 //! They are stored with the value on which they were found, together with their dialect, and are
-//! written back when the same dialect is encoded. [`fit`](crate::fit) reports those that the target
+//! written back when the same dialect is encoded. `fit` reports those that the target
 //! cannot express.
 
-use crate::json::{Json, Key, Object};
 use crate::model::dialect::Dialect;
-use crate::note::is_note;
+use crate::note::{self, is_note};
+use toolwright_json::{Json, Key, Object};
 
 /// The key of fields beside a nested object, so that their losses have the right path.
-pub(crate) const BESIDE: &str = "..";
+pub const BESIDE: &str = "..";
 
 /// The key of a field that represents the position of its object in a list.
-pub(crate) const HERE: &str = ".";
+pub const HERE: &str = ".";
 
 /// Extra fields of one value, with their dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -113,7 +113,7 @@ impl Extra {
     /// Adds the fields to an object that is being encoded.
     pub fn write_into(&self, dialect: Dialect, object: &mut Object) {
         if let Some(fields) = self.for_dialect(dialect) {
-            object.merge(fields);
+            note::merge(object, fields);
         }
     }
 }

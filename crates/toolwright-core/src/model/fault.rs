@@ -27,7 +27,6 @@ pub struct Fault {
 
 /// Classes of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum FaultClass {
     /// The request is invalid (400, 409, 422)
     Invalid,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::json::Path;
+use toolwright_json::Path;
 
 /// A JSON Pointer into the source document, like a span in a compiler.
 ///

@@ -1,11 +1,11 @@
 //! The parts of messages, responses and outcomes.
 
-use crate::json::{Json, Text};
 use crate::model::call::Call;
 use crate::model::dialect::Dialect;
 use crate::model::extra::Extra;
 use crate::model::origin::Origin;
 use crate::model::outcome::Outcome;
+use toolwright_json::{Json, Text};
 
 /// One part of content, with attached data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,7 +134,6 @@ pub struct Media {
 
 /// The kinds of media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum MediaKind {
     /// An image
     Image,

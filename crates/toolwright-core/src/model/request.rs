@@ -1,11 +1,11 @@
 //! Requests to a model.
 
-use crate::json::{Json, Number, Path, Text};
 use crate::model::extra::Extra;
 use crate::model::message::{Message, Role};
 use crate::model::origin::Origin;
 use crate::model::part::{Body, CacheMark, Part};
 use crate::model::tool::{Tool, ToolChoice};
+use toolwright_json::{Json, Number, Path, Text};
 
 /// A canonical request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -166,7 +166,6 @@ pub struct Thinking {
 
 /// The response format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Format {
     /// Text, explicitly
     Text,

@@ -1,13 +1,16 @@
 //! Responses, and why they stopped.
 
-use crate::json::Json;
 use crate::model::call::Call;
 use crate::model::dialect::Dialect;
 use crate::model::extra::Extra;
 use crate::model::message::{Message, Role};
 use crate::model::part::{Body, Part};
 use crate::model::usage::Usage;
-use crate::note::note;
+use crate::note;
+use toolwright_json::Json;
+
+/// The key of the losses of a canonical exchange among the extra fields.
+pub const LOSSES: &str = note!("losses");
 
 /// A canonical response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,6 +34,13 @@ impl Response {
     pub fn new(parts: Vec<Part>) -> Response {
         let stop = Stop::default().reconciled(&parts);
         Response { parts, stop, ..Response::default() }
+    }
+
+    /// Returns the losses of the request and the response of a canonical exchange: `{"path",
+    /// "what", "why", "severity"}` each, with paths in the canonical request.
+    pub fn losses(&self) -> impl Iterator<Item = &Json> {
+        let extras = [&self.extra, &self.stop.extra].into_iter();
+        extras.filter_map(|extra| extra.fields()?.get(LOSSES)?.as_array()).flatten()
     }
 
     /// All text parts, joined.
@@ -173,7 +183,8 @@ impl Stop {
 
 impl StopReason {
     /// The reason, corrected by the content.
-    pub(crate) fn reconciled(self, calls: bool, refused: bool) -> StopReason {
+    #[must_use]
+    pub fn reconciled(self, calls: bool, refused: bool) -> StopReason {
         match self {
             StopReason::End | StopReason::ToolUse if calls => StopReason::ToolUse,
             StopReason::End | StopReason::ToolUse if refused => StopReason::Refusal,

@@ -1,9 +1,9 @@
 //! Tools that a model may call.
 
-use crate::json::{Json, Object};
 use crate::model::extra::Extra;
 use crate::model::origin::Origin;
 use crate::model::part::CacheMark;
+use toolwright_json::{Json, Object};
 
 /// A tool definition.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -122,7 +122,6 @@ impl Tool {
 
 /// Which tools the model may, must or must not call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ToolChoice {
     /// The model decides
     Auto,

@@ -37,7 +37,7 @@ impl Usage {
     /// output includes reasoning. Vendors with another convention are recognized by their numbers:
     /// Grok on Azure reports more cached tokens than input, and xAI counts reasoning only in the
     /// total. Set cached tokens and reasoning before.
-    pub(crate) fn set_sums(&mut self, input: Option<u64>, output: Option<u64>, total: Option<u64>) {
+    pub fn set_sums(&mut self, input: Option<u64>, output: Option<u64>, total: Option<u64>) {
         let cached = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
         self.input = input.map(|input| input.checked_sub(cached).unwrap_or(input));
         let reasoning = self.reasoning.unwrap_or(0);

@@ -27,7 +27,7 @@ pub use import::import;
 
 use super::document::Plan;
 use super::tools::PlanTools;
-use crate::json::Object;
+use toolwright_json::Object;
 
 /// The prefix of our fields.
 const PREFIX: &str = "x-toolwright-";

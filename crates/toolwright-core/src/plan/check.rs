@@ -12,9 +12,9 @@ use super::document::{Plan, Step};
 use super::error::{PlanError, PlanErrorKind};
 use super::tools::{PlanTool, PlanTools};
 use crate::args::Parameters;
-use crate::json::Object;
-use crate::json::pointer::Path;
-use crate::object;
+use toolwright_json::Object;
+use toolwright_json::object;
+use toolwright_json::pointer::Path;
 
 /// Maximum number of steps, unless the host says otherwise. Items of `each` do not count.
 pub const MAX_STEPS: usize = 1000;

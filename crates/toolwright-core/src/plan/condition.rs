@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use super::error::{PlanError, PlanErrorKind};
 use super::template::{Getter, Reference, Template};
-use crate::json::pointer::Path;
-use crate::json::{Json, Object};
-use crate::object;
 use crate::schema::Check;
+use toolwright_json::object;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
 
 const EXPECTED: &str = "a condition is a reference, {\"value\": …, \"is\": JSON Schema}, \
                         {\"all\": […]}, {\"any\": […]} or {\"not\": …}";

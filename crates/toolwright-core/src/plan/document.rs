@@ -6,9 +6,10 @@ use self::parser::Parser;
 use super::condition::Condition;
 use super::error::PlanError;
 use super::template::{Reference, Source, Template};
-use crate::json::pointer::Path;
-use crate::json::{Json, Object, key};
-use crate::object;
+use crate::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
 
 /// The version of the format.
 const VERSION: &str = "1";

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::json::Object;
-use crate::object;
 use crate::suggest::suggest;
+use toolwright_json::Object;
+use toolwright_json::object;
 
 /// An error in a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]

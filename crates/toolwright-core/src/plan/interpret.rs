@@ -13,7 +13,7 @@ use self::values::Absent;
 use super::document::{OnError, Plan};
 use super::graph::{Edge, EdgeKind, Graph};
 use super::state::{StepError, StepResult};
-use crate::json::{Json, Object};
+use toolwright_json::{Json, Object};
 
 /// A call that is to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

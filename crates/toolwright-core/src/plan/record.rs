@@ -19,11 +19,12 @@ use super::document::{Plan, Step, id_problem};
 use super::graph::{Edge, EdgeKind, Graph};
 use super::template::{Reference, ReferenceForm, Source, Template};
 use super::tools::PlanTools;
-use crate::json::pointer::Path;
-use crate::json::{Json, Object, key};
 use crate::model::tool::split_name;
-use crate::object;
 use crate::schema::schemas_at;
+use crate::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
 
 /// Maximum number of characters of an id that is made of a tool's name, without its number.
 const MAX_NAME_CHARS: usize = 48;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::json::{Json, Object};
-use crate::object;
+use toolwright_json::object;
+use toolwright_json::{Json, Object};
 
 /// The state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

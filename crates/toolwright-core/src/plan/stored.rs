@@ -17,8 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::Plan;
 use super::template::{Reference, Source};
-use crate::json::{Json, Object, key};
-use crate::object;
+use crate::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::{Json, Object};
 
 /// The member with the handle of a stored value. An engine that stores values elsewhere stores every value that has
 /// such a member itself, so that no tool can write one.

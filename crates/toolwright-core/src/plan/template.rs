@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::error::{PlanError, PlanErrorKind};
-use crate::json::pointer::Path;
-use crate::json::{Json, Key, Object, key};
-use crate::object;
+use crate::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Key, Object};
 
 /// The member that makes an object a reference.
 const FROM: &str = "$from";

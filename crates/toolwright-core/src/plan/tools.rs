@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::document::Plan;
 use super::error::{PlanError, PlanErrorKind};
 use crate::args::Parameters;
-use crate::json::{Json, Object};
 use crate::model::tool::{Tool, ToolKind};
-use crate::object;
+use toolwright_json::object;
+use toolwright_json::{Json, Object};
 
 /// A tool of a plan.
 #[derive(Debug, Clone, Default)]

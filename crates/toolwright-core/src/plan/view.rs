@@ -23,9 +23,10 @@ use super::graph::{EdgeKind, Graph};
 use super::template::{Reference, Source, Template};
 use super::tools::{PlanTool, PlanTools};
 use crate::args::Parameters;
-use crate::json::pointer::Path;
-use crate::json::{Json, Object, key};
-use crate::object;
+use crate::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
 
 /// The workflow view of a plan.
 ///

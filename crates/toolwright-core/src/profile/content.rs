@@ -117,7 +117,6 @@ impl OutcomeRule {
 
 /// The JSON values that an outcome can contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum JsonRule {
     /// None: they become text
     Text,

@@ -51,7 +51,6 @@ pub struct Family {
 
 /// When `temperature`, `top_p` and `top_k` must keep their defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum FixedSampling {
     /// Never
     Never,

@@ -1,5 +1,7 @@
 //! Rules for hosted tools: those that a vendor runs, and that several vendors have.
 
+use toolwright_json::Json;
+
 /// A hosted tool that several vendors have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -29,7 +31,6 @@ pub struct HostedRule {
 
 /// How the definition of a hosted tool is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum HostedMark {
     /// By the prefix of its `type`
     Type(&'static str),
@@ -37,9 +38,20 @@ pub enum HostedMark {
     Member(&'static str),
 }
 
+impl HostedMark {
+    /// Whether a definition is that of the tool.
+    pub fn is_in(self, wire: &Json) -> bool {
+        match self {
+            HostedMark::Type(start) => {
+                wire.get("type").and_then(Json::as_str).is_some_and(|own| own.starts_with(start))
+            }
+            HostedMark::Member(name) => wire.get(name).is_some_and(|own| !own.is_null()),
+        }
+    }
+}
+
 /// A parameter of hosted tools that several vendors have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum HostedParameter {
     /// Allowed domains of results: a list of strings
     AllowedDomains,
@@ -53,7 +65,6 @@ pub enum HostedParameter {
 
 /// How a call of a hosted tool is forced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum HostedChoice {
     /// By its name, as for any tool
     Name(&'static str),

@@ -23,7 +23,6 @@ impl Overrides {
 
 /// A request setting that can be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Setting {
     /// The limit on output tokens
     MaxTokens,

@@ -68,7 +68,6 @@ impl ToolRule {
 
 /// Where strictness is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Strictness {
     /// Nowhere
     None,

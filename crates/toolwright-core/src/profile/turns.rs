@@ -70,7 +70,6 @@ impl TurnRule {
 
 /// Which consecutive messages of one role are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Merges {
     /// None
     None,

@@ -1,9 +1,9 @@
 //! Finds the schemas that apply to a position in a value, through properties, items, local references and
 //! unions. The check decides what is accepted; this is for hints, and for proofs of what cannot be.
 
-use crate::json::pointer::segments;
-use crate::json::{Json, Object};
-use crate::object;
+use toolwright_json::object;
+use toolwright_json::pointer::segments;
+use toolwright_json::{Json, Object};
 
 /// Maximum number of schemas for one position, which bounds nested unions.
 const MAX: usize = 64;

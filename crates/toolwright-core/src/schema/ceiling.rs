@@ -3,8 +3,8 @@
 use super::change::Changes;
 use super::subset::Rules;
 use super::walk::{Holds, holds, visit};
-use crate::json::Json;
 use crate::loss::Severity;
+use toolwright_json::Json;
 
 /// Reports exceeded limits. The schema is sent nevertheless, and the vendor decides.
 pub(super) fn measure(schema: &Json, rules: &Rules, changes: &mut Changes) {

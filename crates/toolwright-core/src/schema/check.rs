@@ -16,11 +16,11 @@ mod part;
 use jsonschema::{Draft, PatternOptions, Validator};
 
 use super::Violation;
-use crate::json::{Index, Json, Number};
 use expansion::Size;
 pub(crate) use expansion::measure;
 use instance::{Exact, Meter};
 pub(crate) use part::{Part, Parts};
+use toolwright_json::{Index, Json, Number};
 
 /// Maximum number of backtracking steps of a pattern, after which a text does not match.
 const MAX_BACKTRACKS: usize = 100_000;
@@ -217,5 +217,5 @@ fn has_rounded(schema: &Json) -> bool {
 
 fn is_rounded(number: &Number) -> bool {
     let nearest = number.nearest().to_string();
-    crate::json::Decimal::new(&nearest) != number.decimal()
+    toolwright_json::Decimal::new(&nearest) != number.decimal()
 }

@@ -23,7 +23,7 @@ use super::Violation;
 use super::check::{Check, Part, Parts};
 use super::inline::Document;
 use super::walk::{step, visit};
-use crate::json::Json;
+use toolwright_json::Json;
 use type_set::Types;
 
 /// Maximum number of steps that a proof or a search for a witness takes.
@@ -227,7 +227,7 @@ impl<'d> Comparison<'d> {
     fn matches(&self, pattern: &str, text: &str) -> Option<bool> {
         let known = self.patterns.borrow().get(pattern).cloned();
         let check = known.unwrap_or_else(|| {
-            let schema = Json::Object(crate::object! {"pattern": pattern});
+            let schema = Json::Object(toolwright_json::object! {"pattern": pattern});
             let check = Check::compile(&schema).ok().map(Rc::new);
             self.patterns.borrow_mut().insert(pattern.to_owned(), check.clone());
             check

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::inline::{Document, is_definition};
 use super::walk::visit;
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// A definition (or the root), and the references in it: target node and position.
 #[derive(Default)]

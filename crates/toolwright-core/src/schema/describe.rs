@@ -1,6 +1,6 @@
 //! Describes a schema briefly, for messages.
 
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// Maximum depth of a description.
 const MAX_DEPTH: usize = 3;

@@ -9,8 +9,8 @@ use super::keep::extended;
 use super::root::{OBJECT_FUEL, OBJECT_ROOT, may_be_object};
 use super::term::{Moves, Term};
 use super::walk::{distinct, restricts, step};
-use crate::json::{Json, Object};
 use crate::loss::Severity;
+use toolwright_json::{Json, Object};
 
 /// Maximum depth of unions and references, after which references are not followed.
 const MAX_DEPTH: usize = 40;

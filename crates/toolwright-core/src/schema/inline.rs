@@ -8,10 +8,10 @@ use super::lower::{Built, Lowering};
 use super::shape::{Member, Shape, Source, StandIn, Value};
 use super::subset::Refs;
 use super::walk::{distinct, step, type_named};
-use crate::json::pointer::escape;
-use crate::json::{Json, Object};
 use crate::loss::Severity;
 use crate::percent;
+use toolwright_json::pointer::escape;
+use toolwright_json::{Json, Object};
 
 /// Maximum depth of schemas, after which references are not inlined.
 const MAX_DEPTH: usize = 24;
@@ -84,7 +84,7 @@ impl<'s> Lowering<'s, '_> {
             self.merged(&source.at);
         }
         let place = self.rules.all_required.then(|| self.places.of(&target));
-        Some(Built { json: Json::Object(crate::object! { "$ref": reference }), place })
+        Some(Built { json: Json::Object(toolwright_json::object! { "$ref": reference }), place })
     }
 
     /// Collects all keywords of a node.

@@ -3,8 +3,9 @@
 use super::lower::Lowering;
 use super::shape::Member;
 use super::walk::{is_worth_saying, restricts, step};
-use crate::json::{self, Json, Key, Object};
 use crate::loss::Severity;
+use crate::wire_json;
+use toolwright_json::{Json, Key, Object};
 
 /// Maximum length of the phrase for one keyword.
 const MAX_PHRASE: usize = 240;
@@ -33,7 +34,7 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn push(&mut self, key: &str, value: impl Into<Json>) {
-        self.members.push((json::key(key), value.into()));
+        self.members.push((wire_json::key(key), value.into()));
     }
 
     pub(super) fn has(&self, key: &str) -> bool {

@@ -5,8 +5,8 @@ use super::lower::{Built, Lowering};
 use super::shape::{Member, Shape, StandIn, Value};
 use super::subset::Types;
 use super::walk::{applies_to, step, type_named, type_of};
-use crate::json::Json;
 use crate::loss::Severity;
+use toolwright_json::Json;
 
 impl<'s> Lowering<'s, '_> {
     /// Writes a node that is not a union, by its types.

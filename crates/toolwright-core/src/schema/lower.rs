@@ -9,8 +9,9 @@ use super::nulls::{Location, Locations, Nulls};
 use super::shape::{Member, Shape, Source, Value};
 use super::subset::{Refs, Rules, Types};
 use super::walk::{applies_to, holds_definitions, step, visit};
-use crate::json::{self, Json};
 use crate::loss::Severity;
+use crate::wire_json;
+use toolwright_json::Json;
 
 /// A schema that is being lowered.
 pub(super) struct Lowering<'s, 'c> {
@@ -236,14 +237,14 @@ impl<'s> Lowering<'s, '_> {
             draft.push(member.key, member.raw.clone());
             return;
         }
-        let mut definitions = crate::json::Object::new();
+        let mut definitions = toolwright_json::Object::new();
         for (name, sources) in named {
             let at = step(&member.at, name);
             self.open.push(at.clone());
             let built = self.node(sources);
             self.open.pop();
             self.places.link(&at, built.place);
-            definitions.push(json::key(name), built.json);
+            definitions.push(wire_json::key(name), built.json);
         }
         draft.push(member.key, definitions);
     }

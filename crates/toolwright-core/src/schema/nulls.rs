@@ -9,7 +9,7 @@ mod record;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::json::{Json, Object};
+use toolwright_json::{Json, Object};
 
 /// Where a null means that a property is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use super::nulls::{Location, Null, Property};
 use super::shape::{Member, Shape, Source, Value};
 use super::subset::Types;
 use super::walk::step;
-use crate::json::{Json, Object};
 use crate::loss::Severity;
+use toolwright_json::{Json, Object};
 
 /// Maximum number of schemas that are visited to determine whether one accepts null.
 const NULL_FUEL: usize = 256;
@@ -53,13 +53,13 @@ impl<'s> Lowering<'s, '_> {
         if accepts_null_as_written(&object) {
             return Json::Object(object);
         }
-        let null = || Json::Object(crate::object! { "type": "null" });
+        let null = || Json::Object(toolwright_json::object! { "type": "null" });
         let changed = if let Some(Json::Array(branches)) = object.get_mut("anyOf") {
             branches.push(null());
             "anyOf"
         } else if object.contains_key("$ref") || object.contains_key("const") {
             let keyword = if object.contains_key("const") { "const" } else { "$ref" };
-            object = crate::object! { "anyOf": vec![Json::Object(object), null()] };
+            object = toolwright_json::object! { "anyOf": vec![Json::Object(object), null()] };
             keyword
         } else {
             let mut types = match object.get("type") {
@@ -70,7 +70,7 @@ impl<'s> Lowering<'s, '_> {
             let compound =
                 types.iter().any(|name| matches!(name.as_str(), Some("object" | "array")));
             if compound && self.rules.types == Types::ScalarList {
-                object = crate::object! { "anyOf": vec![Json::Object(object), null()] };
+                object = toolwright_json::object! { "anyOf": vec![Json::Object(object), null()] };
             } else {
                 if !types.contains(&Json::from("null")) {
                     types.push("null".into());

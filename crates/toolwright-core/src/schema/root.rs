@@ -6,8 +6,8 @@ use super::change::Changes;
 use super::flatten::flattened;
 use super::inline::Document;
 use super::walk::type_named;
-use crate::json::{Json, Object};
 use crate::loss::Severity;
+use toolwright_json::{Json, Object};
 
 /// Maximum number of schemas that are visited to determine whether an object can match.
 pub(super) const OBJECT_FUEL: usize = 256;
@@ -32,7 +32,7 @@ pub(super) fn normalize<'s>(
         Json::Object(object) => object,
         Json::Bool(true) => {
             changes.push("", "became an object", OBJECT_ROOT, Severity::Note);
-            let open = crate::object! { "type": "object", "properties": Object::new() };
+            let open = toolwright_json::object! { "type": "object", "properties": Object::new() };
             return object_root(Cow::Owned(open.into()));
         }
         _ => {

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::walk::{Holds, distinct, holds, step};
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// A schema and its pointer.
 #[derive(Debug, Clone)]

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::change::Changes;
 use super::walk::{step, visit_mut};
-use crate::json::{Json, Object};
 use crate::loss::Severity;
+use toolwright_json::{Json, Object};
 
 /// The schemas of a property in the merged variants, with their pointers.
 #[derive(Clone, PartialEq)]

@@ -7,8 +7,8 @@ use super::nulls::Location;
 use super::shape::{Member, Shape, Source, Value};
 use super::subset::Types;
 use super::walk::{applies_to, holds_definitions, restricts, step, type_of};
-use crate::json::Json;
 use crate::loss::Severity;
+use toolwright_json::Json;
 
 /// A member beside a union, or the union itself.
 enum Slot<'s> {
@@ -93,8 +93,10 @@ impl<'s> Lowering<'s, '_> {
             built.push(self.extended_branch(&own, branch));
         }
         if nullable {
-            built
-                .push(Built { json: Json::Object(crate::object! { "type": "null" }), place: None });
+            built.push(Built {
+                json: Json::Object(toolwright_json::object! { "type": "null" }),
+                place: None,
+            });
         }
         if built.is_empty() {
             // No branch matches anything: the node is written without the union.
@@ -185,7 +187,8 @@ impl<'s> Lowering<'s, '_> {
             }
         }
         if branches.is_empty() {
-            branches.push(Json::Object(crate::object! { "type": self.rules.spell("null") }));
+            branches
+                .push(Json::Object(toolwright_json::object! { "type": self.rules.spell("null") }));
         }
         if flag {
             self.push(union_at, "null became nullable", "have a flag for it", Severity::Note);

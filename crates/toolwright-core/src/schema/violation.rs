@@ -1,7 +1,7 @@
 //! Violations of a schema, in a form that a model can act on.
 
-use crate::json::{Json, Object};
-use crate::object;
+use toolwright_json::object;
+use toolwright_json::{Json, Object};
 
 /// A place where a value violates its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::change::Changes;
-use crate::json::pointer::escape;
-use crate::json::{Json, Object, Text};
 use crate::loss::Severity;
+use toolwright_json::pointer::escape;
+use toolwright_json::{Json, Object, Text};
 
 /// The kind of a keyword's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use toolwright_core::Json;
 use toolwright_core::schema::{Check, SchemaError, Violation};
 
-use crate::fixtures::lines;
+use toolwright_testing::fixtures::lines;
 
 fn json(text: &str) -> Json {
     Json::parse(text).unwrap()

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use toolwright_core::Json;
 use toolwright_core::args::growing::{Growing, Progress};
 
-use crate::generate;
+use toolwright_testing::generate;
 
 /// Pushes a text in fragments that end at these characters.
 fn grown(text: &str, cuts: &[usize]) -> Growing {

@@ -13,7 +13,7 @@ use toolwright_core::plan::{
 use toolwright_core::schema::Check;
 use toolwright_core::{Json, Tool};
 
-use crate::growth::assert_not_quadratic;
+use toolwright_testing::growth::assert_not_quadratic;
 
 fn json(text: &str) -> Json {
     Json::parse(text).unwrap()

@@ -10,7 +10,7 @@ use toolwright_core::json::Object;
 use toolwright_core::plan::{Plan, PlanErrorKind, PlanTool, PlanTools, arazzo};
 use toolwright_core::{Json, Tool, object};
 
-use crate::golden;
+use toolwright_testing::golden;
 
 fn json(text: &str) -> Json {
     Json::parse(text).unwrap()

@@ -9,7 +9,7 @@ use toolwright_core::plan::{
 };
 use toolwright_core::{Json, Tool};
 
-use crate::golden;
+use toolwright_testing::golden;
 
 fn plan(text: &str) -> Plan {
     Plan::parse(&Json::parse(text).unwrap()).unwrap()

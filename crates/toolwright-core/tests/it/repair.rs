@@ -9,8 +9,8 @@ use toolwright_core::json::Object;
 use toolwright_core::{Arguments, Json};
 
 use self::mutate::OPERATORS;
-use crate::generate;
-use crate::seeds::{self, Dice};
+use toolwright_testing::generate;
+use toolwright_testing::seeds::{self, Dice};
 
 fn readings(text: &str) -> Vec<Reading> {
     parse(&Arguments::from_text(text)).readings

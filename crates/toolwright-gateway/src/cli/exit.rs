@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use toolwright::CallError;
 use toolwright_core::Json;
-use toolwright_core::translate::TranslateError;
+use toolwright_dialects::translate::TranslateError;
 
 use crate::config::ConfigError;
 use crate::terminal;

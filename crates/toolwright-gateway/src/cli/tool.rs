@@ -1,6 +1,7 @@
 //! Reads tool definitions in the form of any dialect.
 
 use toolwright_core::{Dialect, Json, Tool};
+use toolwright_dialects::dialect;
 
 /// Reads one definition, or a list of one.
 pub(crate) fn read(definition: Json) -> Result<Tool, String> {
@@ -49,6 +50,6 @@ fn decode(definition: Json) -> Result<Tool, String> {
     ];
     let is_gemini = capitals || keys.iter().any(|key| definition.get(key).is_some());
     let dialect = if is_gemini { Dialect::Gemini } else { Dialect::OpenaiChat };
-    let read = dialect.tool_codec().decode_tool(definition);
+    let read = dialect::tool_codec(dialect).decode_tool(definition);
     read.map_err(|error| format!("not a tool: {error}"))
 }

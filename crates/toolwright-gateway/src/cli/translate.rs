@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use toolwright_core::Json;
-use toolwright_core::dialect::{
+use toolwright_dialects::dialect::{
     self, ChatCodec, Dialect, ReplyContext, ToolCodec, WireReply, WireRequest,
 };
-use toolwright_core::fit::Aliases;
-use toolwright_core::translate::{self, Options, Report, TranslateError, Translator};
+use toolwright_dialects::fit::Aliases;
+use toolwright_dialects::translate::{self, Options, Report, TranslateError, Translator};
 
 use super::exit::{self, Failure};
 use super::input;
@@ -220,7 +220,7 @@ fn chat_codec(option: &str, id: &str) -> Result<&'static dyn ChatCodec, Failure>
 
 fn tool_codec(option: &str, id: &str) -> Result<&'static dyn ToolCodec, Failure> {
     match Dialect::from_id(id) {
-        Some(dialect) => Ok(dialect.tool_codec()),
+        Some(dialect) => Ok(dialect::tool_codec(dialect)),
         None => dialect::lookup(id).map(|codec| codec as _).ok_or_else(|| unknown(option, id)),
     }
 }

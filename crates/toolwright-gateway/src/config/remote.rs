@@ -10,7 +10,7 @@ use toolwright::upstream::providers::{self, Provider};
 use toolwright::upstream::{
     AwsKeys, AwsProfile, Credential, Deadlines, Proxy, REGIONS, Remote, RemoteError, Trust,
 };
-use toolwright_core::dialect::lookup;
+use toolwright_dialects::dialect::lookup;
 
 use super::error::ConfigError;
 use super::upstream::{Access, ProxySetting, Upstream};

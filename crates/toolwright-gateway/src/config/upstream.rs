@@ -6,8 +6,8 @@ use std::time::Duration;
 use http::HeaderName;
 use toolwright::SecretString;
 use toolwright::upstream::{Proxy, providers};
-use toolwright_core::dialect::{Dialect, lookup, vendors::PRESETS};
 use toolwright_core::profile::{Overrides, Setting, UnknownSetting};
+use toolwright_dialects::dialect::{self, Dialect, lookup, vendors::PRESETS};
 
 use super::error::{ConfigError, FilePosition};
 use super::table::Table;
@@ -173,7 +173,7 @@ fn usual_dialect(id: &str) -> Option<&str> {
 
 /// Returns the ids of dialects and presets.
 fn dialects() -> Vec<&'static str> {
-    let dialects = Dialect::ALL.into_iter().filter(|dialect| dialect.codec().is_some());
+    let dialects = Dialect::ALL.into_iter().filter(|dialect| dialect::codec(*dialect).is_some());
     dialects.map(Dialect::id).chain(PRESETS.iter().map(|vendor| vendor.id)).collect()
 }
 

@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// Time in which a bucket refills.
 const MINUTE: Duration = Duration::from_mins(1);

@@ -15,7 +15,7 @@ use toolwright::{SecretString, ToolError};
 
 use super::{authorization, http};
 use crate::config::{McpLogin, McpPlace};
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// What the headers begin with that carry tokens; the name of the server follows.
 const HEADER_PREFIX: &str = "toolwright-mcp-token-";

@@ -18,9 +18,9 @@ use toolwright::mcp::{
     ClientError, ClientSelector, Interaction, Request, RpcError, ServerInfo, map_resource_uris,
 };
 use toolwright::{Json, object};
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
 use toolwright_core::percent;
+use toolwright_dialects::dialect::mcp::Era;
 
 use super::Connected;
 use super::lists::Listing;

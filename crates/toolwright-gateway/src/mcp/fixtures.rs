@@ -10,8 +10,8 @@ use toolwright::mcp::server::{Exchange, Features, FeaturesFuture, ObserveFuture,
 use toolwright::mcp::{InputRequest, Interaction, Request, ResourceUpdates, RpcError, read_result};
 use toolwright::toolbox::{SourceError, SourceFuture, ToolPage, ToolSource};
 use toolwright::{Effect, Handler, Json, Output, Scope, Tool, ToolError, object};
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
+use toolwright_dialects::dialect::mcp::Era;
 
 use super::StreamControl;
 

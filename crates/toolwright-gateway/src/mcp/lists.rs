@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 use toolwright::Json;
 use toolwright::mcp::{Client, ClientError, ListKind};
 
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// How long a list is used before it is fetched again, if the server announces no change.
 const FRESH: Duration = Duration::from_mins(1);

@@ -14,7 +14,7 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use crate::config::PinMode;
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// The folder in the data folder.
 const FOLDER: &str = "mcp-pins";

@@ -2,8 +2,9 @@
 
 use bytes::{Bytes, BytesMut};
 use toolwright::upstream::{Incoming, IncomingBody, Remote};
-use toolwright_core::dialect::WireReply;
-use toolwright_core::{Fault, Json};
+use toolwright_core::Fault;
+use toolwright_core::wire_json;
+use toolwright_dialects::dialect::WireReply;
 
 use super::headers;
 use super::weight::weight;
@@ -27,7 +28,7 @@ pub async fn collect(
     if bytes.len() > few {
         share.resize(bytes.len() + weight(&bytes)).await.map_err(no_room)?;
     }
-    let Ok(body) = Json::parse_bytes(&bytes) else {
+    let Ok(body) = wire_json::parse_bytes(&bytes) else {
         return Err(not_json(remote.id(), content_type(&headers)));
     };
     Ok(WireReply { status: status.as_u16(), headers: headers::for_codec(&headers), body })

@@ -10,7 +10,7 @@ use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Fault, Json, object};
 
 use crate::http::Reply;
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// The header by which the SDKs of OpenAI and Anthropic decide whether to retry.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use toolwright_core::dialect::{ChatCodec, Dialect};
-use toolwright_core::frame::Framing;
 use toolwright_core::percent;
+use toolwright_dialects::dialect::{self, ChatCodec, Dialect};
+use toolwright_dialects::frame::Framing;
 
 /// The endpoint of a request.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ impl Endpoint {
         let query = query.map(without_key).filter(|query| !query.is_empty());
         Some(Endpoint {
             dialect,
-            codec: dialect.codec()?,
+            codec: dialect::codec(dialect)?,
             path: path.to_owned(),
             query,
             target,

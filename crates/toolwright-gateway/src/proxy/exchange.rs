@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use toolwright::model::Model;
 use toolwright::upstream::{Incoming, Remote};
-use toolwright_core::frame::Framing;
 use toolwright_core::{Fault, Json, Request, Response};
+use toolwright_dialects::frame::Framing;
 
 use super::coalescing::CoalescingBody;
 use super::collect;

@@ -1,8 +1,8 @@
 //! Encodes failures in the client's dialect.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use toolwright_core::dialect::{ChatCodec, WireReply};
 use toolwright_core::{Dialect, Fault, FaultClass, Json};
+use toolwright_dialects::dialect::{ChatCodec, WireReply};
 
 use crate::http::{Reply, typed_reply};
 use crate::telemetry::RequestId;

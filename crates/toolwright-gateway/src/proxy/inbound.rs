@@ -9,9 +9,10 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::HeaderMap;
 use toolwright::upstream::ClientCredential;
-use toolwright_core::dialect::{Dialect, WireRequest};
-use toolwright_core::json::{Member, SchemaCache, peek, peek_and_parse};
+use toolwright_core::json::{Member, SchemaCache, peek};
+use toolwright_core::wire_json;
 use toolwright_core::{Fault, FaultClass, Json, Request};
+use toolwright_dialects::dialect::{Dialect, WireRequest};
 
 use super::conversation::ConversationId;
 use super::endpoint::{Endpoint, Purpose};
@@ -75,8 +76,10 @@ impl InboundRequest {
     ) -> Result<InboundRequest, Fault> {
         let looked = match reading {
             Reading::Members => peek(&body, &MEMBERS).map(|members| (members, None)),
-            Reading::Whole(schema_cache) => peek_and_parse(&body, &MEMBERS, schema_cache)
-                .map(|(members, parsed)| (members, Some(parsed))),
+            Reading::Whole(schema_cache) => {
+                wire_json::peek_and_parse(&body, &MEMBERS, schema_cache)
+                    .map(|(members, parsed)| (members, Some(parsed)))
+            }
         };
         let (members, parsed) = looked.map_err(|error| {
             invalid(format!("The body is not a JSON object: {error}. Send a complete one."))
@@ -143,7 +146,7 @@ impl InboundRequest {
     /// Decodes it, from the parsed body where there is one. `stream` is set, whatever the dialect's
     /// default is.
     pub fn read(&self, parsed: Option<Json>) -> Result<Request, Fault> {
-        let body = parsed.map_or_else(|| Json::parse_bytes(&self.body), Ok);
+        let body = parsed.map_or_else(|| wire_json::parse_bytes(&self.body), Ok);
         let body = body.map_err(|error| invalid(format!("The body is not JSON: {error}.")))?;
         let (path, body) = match self.endpoint.purpose {
             Purpose::Generate => (self.endpoint.address(), body),

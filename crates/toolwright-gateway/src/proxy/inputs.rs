@@ -20,7 +20,7 @@ use toolwright_core::{Json, object};
 
 use super::approvals::{seconds, write_time};
 use super::conversation::ConversationId;
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// The header that lists how the client asks its user: `form`, `url` or both.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-input");

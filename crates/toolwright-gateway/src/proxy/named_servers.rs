@@ -16,8 +16,8 @@ use http::header::HOST;
 use memchr::memmem;
 use toolwright::Toolbox;
 use toolwright::call::{Rule, Verdict};
-use toolwright_core::dialect::Dialect;
 use toolwright_core::{Fault, FaultClass, Json, Part};
+use toolwright_dialects::dialect::Dialect;
 
 use super::fault;
 use crate::key::Client;

@@ -13,7 +13,7 @@ use toolwright::bounded::BoundedMap;
 use toolwright_core::part::Body;
 use toolwright_core::{Message, Part, Request, Role};
 
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// Maximum size of all pending turns, in bytes of memory, approximately.
 const MAX_BYTES: usize = 64 << 20;

@@ -6,13 +6,13 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolwright::upstream::Remote;
-use toolwright_core::dialect::{
+use toolwright_core::json::{SchemaCache, guess_string};
+use toolwright_core::{Fault, FaultClass, Request};
+use toolwright_dialects::dialect::{
     ChatCodec, ConversationDigest, Dialect, ReplyContext, Target, is_same,
 };
-use toolwright_core::fit::Aliases;
-use toolwright_core::json::{SchemaCache, guess_string};
-use toolwright_core::translate::{Options, Report, TranslateError, Translated, Translator};
-use toolwright_core::{Fault, FaultClass, Request};
+use toolwright_dialects::fit::Aliases;
+use toolwright_dialects::translate::{Options, Report, TranslateError, Translated, Translator};
 
 use super::endpoint::Endpoint;
 use super::headers;

@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 use client::Client;
 use toolwright::store::StoreError;
 use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Scope};
-use toolwright_core::reasoning_cache::{CachedReasoning, CallKey};
-use toolwright_core::translate::Translator;
 use toolwright_core::{Call, Json, Request};
+use toolwright_dialects::reasoning_cache::{CachedReasoning, CallKey};
+use toolwright_dialects::translate::Translator;
 
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// The kind of the entries in the store.
 const KIND: &str = "reasoning";

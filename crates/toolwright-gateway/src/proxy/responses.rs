@@ -31,9 +31,9 @@ use toolwright_core::{Fault, FaultClass};
 use crate::config::Responses;
 use crate::http::Share;
 use crate::key::Client;
+use crate::lock::lock;
 use crate::proxy::conversation::ConversationId;
 use crate::proxy::weight::weight;
-use crate::sync::lock;
 use record::{Content, Record, Stored};
 
 /// The kind of the entries.

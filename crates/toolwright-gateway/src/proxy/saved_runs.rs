@@ -29,7 +29,7 @@ use super::identity::{self, Attempt, Identity};
 use super::inbound::InboundRequest;
 use super::weight::weight;
 use crate::http::Share;
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// The kind of the entries in the store.
 const KIND: &str = "run";

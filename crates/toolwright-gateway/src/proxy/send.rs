@@ -7,8 +7,9 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 use toolwright::upstream::retry::{Retry, RetryHint, Verdict};
 use toolwright::upstream::{Incoming, Outgoing, Remote};
-use toolwright_core::dialect::WireReply;
+use toolwright_core::wire_json;
 use toolwright_core::{Fault, FaultClass, Json};
+use toolwright_dialects::dialect::WireReply;
 
 use super::headers;
 use super::inbound::InboundRequest;
@@ -160,7 +161,7 @@ pub(crate) async fn refusal(remote: &Remote, incoming: Incoming) -> Box<Failure>
     if let Cow::Owned(redacted) = remote.redact_key(str::from_utf8(&body).unwrap_or_default()) {
         body = Bytes::from(redacted);
     }
-    let mut parsed = Json::parse_bytes(&body).unwrap_or(Json::Null);
+    let mut parsed = wire_json::parse_bytes(&body).unwrap_or(Json::Null);
     if parsed.as_object().is_none() {
         (body, parsed) = (Bytes::new(), Json::Null);
     }

@@ -27,7 +27,8 @@ use toolwright::model::{EventStream, Model};
 use toolwright::run::{Agent, Limits, Run, RunError, RunEvent, RunResult};
 use toolwright::{Caller, Effect, Toolbox};
 use toolwright_core::event::split::split;
-use toolwright_core::{Body, Call, Dialect, Event, Fault, FaultClass, Message, Request, Response};
+use toolwright_core::{Body, Call, Event, Fault, FaultClass, Message, Request, Response};
+use toolwright_dialects::dialect;
 
 use self::events::run_events;
 use super::approvals::{self, ApprovalRecord, Approvals};
@@ -163,7 +164,7 @@ impl Job {
             if let Some(Record { given, upstream, effects, run, .. }) = found {
                 self.effects.restore(effects);
                 if let Some((id, dialect)) = upstream {
-                    self.run_record.set_upstream(&id, dialect.and_then(Dialect::codec));
+                    self.run_record.set_upstream(&id, dialect.and_then(dialect::codec));
                 }
                 // A run that is continued has its own messages.
                 (agent.resume(&run).map_err(failed)?, given, messages)

@@ -2,10 +2,10 @@
 
 use http::{HeaderMap, StatusCode};
 use toolwright::upstream::Remote;
-use toolwright_core::dialect::{ChatCodec, WireReply};
-use toolwright_core::frame::Framing;
-use toolwright_core::translate::decode_response;
 use toolwright_core::{Fault, FaultClass, Response};
+use toolwright_dialects::dialect::{ChatCodec, WireReply};
+use toolwright_dialects::frame::Framing;
+use toolwright_dialects::translate::decode_response;
 
 /// Decodes a reply. Some vendors report a failure with a success status.
 pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {

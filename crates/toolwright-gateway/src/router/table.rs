@@ -4,8 +4,8 @@
 //! share a path, the bare path belongs to the more common one, and the other needs the prefix.
 
 use http::{HeaderMap, Method};
-use toolwright_core::dialect::Dialect;
 use toolwright_core::percent;
+use toolwright_dialects::dialect::{self, Dialect};
 
 use super::approvals;
 use super::handles;
@@ -424,7 +424,7 @@ fn matches(path: &str) -> impl Iterator<Item = RouteMatch<'_>> {
 fn split_prefix(path: &str) -> (Option<Dialect>, &str) {
     let first = path.strip_prefix('/').and_then(|rest| rest.split_once('/'));
     // MCP has no endpoint of a vendor.
-    let dialect = |id| Dialect::from_id(id).filter(|dialect| dialect.codec().is_some());
+    let dialect = |id| Dialect::from_id(id).filter(|dialect| dialect::codec(*dialect).is_some());
     match first.and_then(|(first, _)| Some((first, dialect(first)?))) {
         Some((first, dialect)) => (Some(dialect), &path[first.len() + 1..]),
         None => (None, path),

@@ -16,8 +16,8 @@ use toolwright::{CallErrorKind, Caller};
 use toolwright_core::json::Object;
 use toolwright_core::loss::{Loss, Site};
 use toolwright_core::origin::Origin;
-use toolwright_core::translate::Report;
 use toolwright_core::{FaultClass, Json, object};
+use toolwright_dialects::translate::Report;
 
 use super::record::{Attempt, ExecutedCall, Payloads};
 use super::{ExchangeRecord, RequestId};

@@ -10,11 +10,11 @@ use std::sync::Mutex;
 
 use toolwright::Caller;
 use toolwright::bounded::BoundedMap;
-use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, Json, object};
+use toolwright_dialects::translate::Report;
 
 use super::RequestId;
-use crate::sync::lock;
+use crate::lock::lock;
 
 pub use header::{HEADER, value};
 

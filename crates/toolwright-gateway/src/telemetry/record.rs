@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use toolwright::{CallErrorKind, Caller};
-use toolwright_core::dialect::ResponseSummary;
 use toolwright_core::loss::Severity;
-use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, FaultClass, StopReason, Usage};
+use toolwright_dialects::dialect::ResponseSummary;
+use toolwright_dialects::translate::Report;
 
 use super::RequestId;
 use super::trace::Trace;

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
-use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, FaultClass, Usage};
+use toolwright_dialects::translate::Report;
 
 use super::attempts::AttemptContext;
 use super::record::{Attempt, ExchangeRecord, Payloads};

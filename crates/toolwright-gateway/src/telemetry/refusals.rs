@@ -9,7 +9,7 @@ use toolwright::ledger::ExchangeEntry;
 use toolwright_core::FaultClass;
 
 use super::Records;
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// The time that one entry covers.
 const INTERVAL: Duration = Duration::from_mins(1);

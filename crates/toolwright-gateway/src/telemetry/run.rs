@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use toolwright::call::CallResult;
-use toolwright_core::dialect::{ChatCodec, ToolCodec};
-use toolwright_core::translate::Report;
 use toolwright_core::{Dialect, Usage};
+use toolwright_dialects::dialect::{ChatCodec, ToolCodec};
+use toolwright_dialects::translate::Report;
 
 use super::AttemptContext;
 use super::record::{Attempt, ExchangeRecord, ExecutedCall};
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// What a run did so far. Clones share one state.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use toolwright::transport::BodyObserver;
 
 use super::record::{Payloads, UpstreamPayloads};
-use crate::sync::lock;
+use crate::lock::lock;
 
 /// Maximum number of bytes of a body that are recorded.
 pub(super) const MAX_RECORDED_BODY: usize = 1 << 20;

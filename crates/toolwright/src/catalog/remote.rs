@@ -6,9 +6,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Uri};
-use toolwright_core::frame::{FrameError, FrameReader, Framing};
 use toolwright_core::json::Object;
 use toolwright_core::{Fault, Json, Tool, object, percent};
+use toolwright_dialects::frame::{FrameError, FrameReader, Framing};
 
 use super::access::tool_name;
 use super::manifest::FILES;

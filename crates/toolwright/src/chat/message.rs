@@ -8,10 +8,11 @@
 //! | of the model | `assistant` | text or a list of parts | |
 //! | a response | none, or `assistant` | `{"text", "reasoning"}` | `tool_desc`, `finish_reason` |
 
-use toolwright_core::dialect::{WireRequest, openai_chat};
 use toolwright_core::json::Object;
 use toolwright_core::part::{Body, Part};
-use toolwright_core::{ChatCodec, Json, Message, Outcome, Request, Role, object};
+use toolwright_core::{Json, Message, Outcome, Request, Role, object};
+use toolwright_dialects::dialect::ChatCodec;
+use toolwright_dialects::dialect::{WireRequest, openai_chat};
 
 use super::response;
 use toolwright_core::document::{DocumentError, ObjectReader, items};

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -16,6 +16,7 @@ use super::{
     HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, Owner, StoredValue,
 };
 use crate::bounded::BoundedMap;
+use crate::lock::lock;
 
 /// Limits of a store. [`MemoryHandles`] applies them to all values together, and a store in a file to
 /// the values of each tenant.
@@ -96,7 +97,7 @@ impl MemoryHandles {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

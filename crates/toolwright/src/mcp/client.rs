@@ -17,10 +17,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
-use toolwright_core::dialect::mcp::Era;
-use toolwright_core::frame::MAX_FRAME;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
+use toolwright_dialects::dialect::mcp::Era;
+use toolwright_dialects::frame::MAX_FRAME;
 
 pub use authorization::{Authorization, LoginFuture, LoginHandler, RegisteredClient};
 pub use changes::{ListKind, ResourceUpdates};

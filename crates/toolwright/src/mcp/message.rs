@@ -1,8 +1,8 @@
 //! The messages of JSON-RPC 2.0.
 
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::{Number, Object};
 use toolwright_core::{Json, object};
+use toolwright_dialects::dialect::mcp::Era;
 
 use super::protocol::{
     BATCH_VERSION, CALL_TOOL, GET_PROMPT, INITIALIZE, INTERNAL_ERROR, INVALID_PARAMS,

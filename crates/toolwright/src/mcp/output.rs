@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use toolwright_core::Json;
-use toolwright_core::dialect::ToolCodec;
-use toolwright_core::dialect::mcp::{Era, Mcp};
 use toolwright_core::json::Object;
 use toolwright_core::part::Body;
+use toolwright_dialects::dialect::ToolCodec;
+use toolwright_dialects::dialect::mcp::{Era, Mcp};
 
 use crate::error::ToolError;
 use crate::handle::{StoredValue, content_json, shape, stored_media};

@@ -19,9 +19,9 @@ mod tools;
 
 use std::sync::Arc;
 
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
+use toolwright_dialects::dialect::mcp::Era;
 
 pub use features::{Features, FeaturesFuture, NoFeatures, ObserveFuture};
 pub use page::page;

@@ -15,12 +15,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use toolwright_core::args::Parameters;
-use toolwright_core::dialect::ToolCodec;
-use toolwright_core::dialect::mcp::{Era, Mcp};
-use toolwright_core::fit::alias::{is_legal_name, legal_name};
 use toolwright_core::json::Object;
 use toolwright_core::profile::{Charset, NameRule};
 use toolwright_core::{Json, Tool, ToolKind, object, suggest};
+use toolwright_dialects::dialect::ToolCodec;
+use toolwright_dialects::dialect::mcp::{Era, Mcp};
+use toolwright_dialects::fit::alias::{is_legal_name, legal_name};
 
 use super::client::{Client, ListKind};
 use super::header::{self, ParameterHeader};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use toolwright_core::event::{Delta, split};
 use toolwright_core::json::Text;
@@ -11,6 +11,7 @@ use toolwright_core::{
 };
 
 use super::{EventStream, Model, Upstream, event_stream};
+use crate::lock::lock;
 
 /// A script of responses. Clones share the script and the recorded requests.
 #[derive(Clone, Default)]
@@ -132,7 +133,7 @@ impl ScriptedModel {
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

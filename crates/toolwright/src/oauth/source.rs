@@ -11,7 +11,7 @@
 //! have rotated the refresh token already.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
@@ -22,6 +22,7 @@ use super::client::OAuthClient;
 use super::error::OAuthError;
 use super::store::{TokenStore, TokenStoreError};
 use super::token::Token;
+use crate::lock::lock;
 
 /// A token is refreshed this long before it expires, if its lifetime is longer than ten times that.
 const EARLY: Duration = Duration::from_mins(1);
@@ -163,7 +164,7 @@ impl TokenSource {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Whether a token can be replaced without a login.

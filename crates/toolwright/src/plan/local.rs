@@ -5,7 +5,7 @@ mod host;
 pub(crate) mod nested;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use tokio_util::sync::CancellationToken;
@@ -31,6 +31,7 @@ use super::start::{blocking, check_run, digests, new_record, now_ms};
 use super::tools::plan_tools;
 use crate::context::Context;
 use crate::ledger::ApprovalEntry;
+use crate::lock::lock;
 use crate::session::Caller;
 use crate::toolbox::Toolbox;
 
@@ -475,8 +476,4 @@ impl Engine for LocalEngine {
             blocking(report).await
         })
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use toolwright_core::plan::StepError;
@@ -12,6 +12,7 @@ use toolwright_core::plan::StepError;
 use crate::context::Context;
 #[cfg(feature = "catalog")]
 use crate::error::ToolError;
+use crate::lock::lock;
 
 /// Memory that the values of runs may take. A host adds one to the [context](crate::Context) of its runs.
 pub trait MemoryBudget: Send + Sync {
@@ -62,7 +63,7 @@ impl Reservation {
         if bytes >= refused {
             self.refused.store(usize::MAX, Ordering::Relaxed);
         }
-        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
+        *lock(&self.bytes) += bytes;
         Ok(())
     }
 
@@ -76,7 +77,7 @@ impl Reservation {
     /// Releases some of the bytes.
     pub(crate) fn shrink(&self, bytes: usize) {
         let Some(PlanMemory(budget)) = &self.budget else { return };
-        let mut held = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = lock(&self.bytes);
         let bytes = bytes.min(*held);
         *held -= bytes;
         budget.release(bytes);

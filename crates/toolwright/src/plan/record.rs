@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 
 use toolwright_core::args::parse;
-use toolwright_core::dialect::{WireReply, WireRequest};
 use toolwright_core::json::Path;
 use toolwright_core::plan::{
     MAX_STEPS, PlanTools, RecordedCall, RecordedHandle, RecordedResult, Recording, ReferenceForm,
@@ -15,6 +14,7 @@ use toolwright_core::plan::{
 };
 use toolwright_core::schema::schemas_at;
 use toolwright_core::{Call, Dialect, Json, Message, Outcome, Role, Tool, object};
+use toolwright_dialects::dialect::{self, WireReply, WireRequest};
 
 use super::engine::PlanRunError;
 use super::output::{declared_piece, piece, step_output};
@@ -116,7 +116,7 @@ pub fn messages_with_calls(document: &Json) -> Option<Vec<Message>> {
         body.insert(name, list.clone());
         Json::Object(body)
     });
-    let codecs = || Dialect::ALL.iter().filter_map(|dialect| dialect.codec());
+    let codecs = || Dialect::ALL.iter().filter_map(|dialect| dialect::codec(*dialect));
     let responses = codecs().filter_map(|codec| {
         let response = codec.decode_response(WireReply::ok(document.clone())).ok()?;
         Some(vec![response.message()])

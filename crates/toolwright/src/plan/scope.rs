@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::{OnceCell, mpsc, oneshot};
@@ -23,6 +23,7 @@ use super::replay::{NestedEntries, NestedQuestion, has_answer, nested_questions,
 use super::start::now_ms;
 use crate::call::journal::{Begun, Intent, Journal, JournalError, SharedJournal};
 use crate::call::key;
+use crate::lock::lock;
 use crate::session::{Scope, Session};
 
 /// The beginning of the idempotency key of a step's call; other keys are hexadecimal.
@@ -137,7 +138,7 @@ impl RunScope {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Begins to drive the plan of a call. Returns the messages to it, and what ends it.

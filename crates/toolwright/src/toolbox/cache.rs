@@ -4,7 +4,7 @@
 //! context. Concurrent equal calls run once; the others wait for the result.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
@@ -16,6 +16,7 @@ use crate::bounded::BoundedMap;
 use crate::call::key;
 use crate::error::CallError;
 use crate::handler::Handler;
+use crate::lock::lock;
 use crate::output::{Content, Output};
 use crate::session::{Scope, Session};
 
@@ -90,7 +91,7 @@ impl Cache {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

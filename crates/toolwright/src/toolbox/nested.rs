@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::time::Instant;
 use toolwright_core::{Arguments, Call, Json};
@@ -26,6 +26,7 @@ use crate::call::key::{self, CallPosition};
 use crate::call::{CallResult, CallStatus, Completeness, canonical};
 use crate::context::Context;
 use crate::error::{CallError, CallErrorKind};
+use crate::lock::lock;
 use crate::session::{Pauses, Scope, Session};
 
 /// Maximum number of calls within each other, the outermost included.
@@ -82,7 +83,7 @@ impl ActiveCall {
     /// ones.
     pub(crate) fn start_attempt(&self, attempt: u32) {
         self.attempts.store(attempt, Ordering::Relaxed);
-        self.nested.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        lock(&self.nested).clear();
     }
 
     /// Whether this call, or one around it, is made again because it failed.
@@ -96,7 +97,7 @@ impl ActiveCall {
             Json::Object(arguments) => canonical(arguments),
             other => other.compact(),
         };
-        let mut nested = self.nested.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut nested = lock(&self.nested);
         let count = nested.entry(key::digest(&[tool, &arguments])).or_default();
         *count += 1;
         *count - 1

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -22,6 +22,7 @@ use crate::bounded::BoundedMap;
 use crate::error::{CallError, CallErrorKind};
 use crate::handle;
 use crate::handler::Handler;
+use crate::lock::lock;
 
 /// Maximum duration of a complete listing of one source.
 const LISTING_DEADLINE: Duration = Duration::from_secs(30);
@@ -389,10 +390,6 @@ fn note(problems: &mut Vec<SourceProblem>, problem: SourceProblem) {
     if problems.len() < MAX_PROBLEMS {
         problems.push(problem);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The error of a call whose tool cannot be resolved. The cause is for the operator.

@@ -2,7 +2,7 @@
 
 use http::uri::{Authority, InvalidUri, PathAndQuery, Scheme};
 use http::{Uri, uri};
-use toolwright_core::dialect::Dialect;
+use toolwright_dialects::dialect::Dialect;
 
 /// The default port of Ollama.
 const OLLAMA_PORT: u16 = 11434;

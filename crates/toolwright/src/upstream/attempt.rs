@@ -4,9 +4,9 @@ use std::future::Future;
 use std::time::SystemTime;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use toolwright_core::dialect::{DecodeError, WireReply, WireRequest};
 use toolwright_core::fault::Fault;
-use toolwright_core::json::Json;
+use toolwright_core::wire_json;
+use toolwright_dialects::dialect::{DecodeError, WireReply, WireRequest};
 
 use super::retry::{Retry, RetryHint, Verdict};
 use super::{Incoming, Outgoing, Remote};
@@ -78,7 +78,7 @@ pub(super) async fn send(remote: &Remote, outgoing: &Outgoing) -> Result<Incomin
     // The status is enough if the body cannot be read.
     let body = body.collect(MAX_ERROR_BYTES).await.unwrap_or_default();
     let hint = RetryHint::from_headers(&headers, SystemTime::now());
-    let body = Json::parse_bytes(&body).unwrap_or_default();
+    let body = wire_json::parse_bytes(&body).unwrap_or_default();
     let wire = WireReply { status: status.as_u16(), headers: wire_headers(&headers), body };
     Err(Failure { fault: hint.apply_to(remote.codec().decode_fault(wire)), hint })
 }
@@ -87,7 +87,7 @@ pub(super) async fn send(remote: &Remote, outgoing: &Outgoing) -> Result<Incomin
 pub(super) async fn document(remote: &Remote, incoming: Incoming) -> Result<WireReply, Failure> {
     let Incoming { status, headers, body } = incoming;
     let body = body.collect(MAX_RESPONSE_BYTES).await?;
-    match Json::parse_bytes(&body) {
+    match wire_json::parse_bytes(&body) {
         Ok(body) => {
             Ok(WireReply { status: status.as_u16(), headers: wire_headers(&headers), body })
         }

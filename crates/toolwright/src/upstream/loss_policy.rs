@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use toolwright_core::fault::{Fault, FaultClass};
-use toolwright_core::translate::Report;
+use toolwright_dialects::translate::Report;
 
 /// What happens when a request or a response loses something. In each case
 /// [`Response::losses`](crate::Response::losses) lists it.

@@ -15,8 +15,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::HeaderName;
-use toolwright_core::dialect::vendors::{self, PRESETS, VendorPreset};
-use toolwright_core::dialect::{
+use toolwright_dialects::dialect::vendors::{self, PRESETS, VendorPreset};
+use toolwright_dialects::dialect::{
     ChatCodec, anthropic, bedrock, cohere, deepseek, gemini, mistral, ollama, openai_chat,
     openai_responses,
 };

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::header::{HeaderName, HeaderValue};
-use toolwright_core::dialect::ChatCodec;
+use toolwright_dialects::dialect::ChatCodec;
 
 use super::address::Address;
 use super::auth::{CredentialError, PreparedCredential};

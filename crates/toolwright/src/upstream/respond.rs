@@ -7,12 +7,12 @@
 use std::future::Future;
 
 use toolwright_core::Response;
-use toolwright_core::dialect::WireReply;
 use toolwright_core::event::split;
 use toolwright_core::fault::Fault;
-use toolwright_core::frame::Framing;
 use toolwright_core::request::Request;
-use toolwright_core::translate::{Report, TranslateError, VendorCodec};
+use toolwright_dialects::dialect::WireReply;
+use toolwright_dialects::frame::Framing;
+use toolwright_dialects::translate::{Report, TranslateError, VendorCodec};
 
 use super::attempt::{self, Failure};
 use super::stream::ResponseStream;

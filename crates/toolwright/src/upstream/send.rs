@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::Request;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use http_body::Body;
-use toolwright_core::dialect::Dialect;
 use toolwright_core::fault::{Fault, FaultClass};
+use toolwright_dialects::dialect::Dialect;
 
 use super::auth::{CredentialRefusal, PreparedCredential, Signer, refresh};
 use super::remote::{ANTHROPIC_VERSION, Remote, Setup};

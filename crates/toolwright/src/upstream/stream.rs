@@ -9,8 +9,8 @@ use futures_util::Stream;
 use http_body::Body;
 use toolwright_core::event::Event;
 use toolwright_core::fault::Fault;
-use toolwright_core::fit::Aliases;
-use toolwright_core::translate::{Report, TranslateError, VendorStreamDecoder};
+use toolwright_dialects::fit::Aliases;
+use toolwright_dialects::translate::{Report, TranslateError, VendorStreamDecoder};
 
 use super::{IncomingBody, Remote};
 use crate::transport::fault;

@@ -8,7 +8,7 @@ use toolwright::schema::Check;
 use toolwright::transport::{AddressPolicy, HttpClient};
 use toolwright::{Context, Json, Request, SecretString, Tool};
 use toolwright_core::Dialect;
-use toolwright_core::dialect::Target;
+use toolwright_dialects::dialect::{self, Target};
 
 use crate::server::Server;
 
@@ -285,13 +285,13 @@ fn a_recursive_document_has_legal_and_bounded_schemas_in_every_dialect() {
         for schema in schemas.into_iter().flatten() {
             assert!(schema.compact().len() < MAX_SCHEMA_BYTES, "{}", function.name);
         }
-        for codec in Dialect::ALL.into_iter().filter_map(Dialect::codec) {
+        for codec in Dialect::ALL.into_iter().filter_map(dialect::codec) {
             for strict in [None, Some(true)] {
                 let mut tool = Tool::function(&*function.name, function.input_schema.clone());
                 tool.strict = strict;
                 let request = Request { tools: vec![tool], ..Request::default() };
                 let profile = codec.profile(&Target::default());
-                let fitted = toolwright_core::fit::fit_made(request, &profile);
+                let fitted = toolwright_dialects::fit::fit_made(request, &profile);
                 let schema = fitted.request.tools[0].parameters().unwrap();
                 let which = format!("{} in {} ({strict:?})", function.name, codec.dialect());
                 Check::compile(schema).unwrap_or_else(|error| panic!("{which}: {error}"));

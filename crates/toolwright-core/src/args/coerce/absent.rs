@@ -1,7 +1,7 @@
 //! Removes a null for a parameter that is not required.
 
 use crate::args::{Change, Op};
-use crate::json::{Json, at_mut};
+use toolwright_json::{Json, at_mut};
 
 /// Creates the change for a removed null.
 pub(super) fn change(at: String) -> Change {

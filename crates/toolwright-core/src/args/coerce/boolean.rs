@@ -1,7 +1,7 @@
 //! A string that spells a boolean.
 
 use super::{Op, Proposal};
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// The accepted words, in any case.
 const WORDS: [(&str, bool); 4] = [("true", true), ("false", false), ("yes", true), ("no", false)];

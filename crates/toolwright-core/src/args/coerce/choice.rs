@@ -1,7 +1,7 @@
 //! A string that equals a listed value except for case, spaces or separators.
 
 use super::{Op, Proposal};
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// The normalizations under which two spellings are equal, closest first.
 const FOLDS: [fn(&str) -> String; 4] = [trimmed, lowered, spaced, joined];

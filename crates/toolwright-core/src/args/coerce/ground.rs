@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::Coercion;
-use crate::json::Json;
 use crate::schema::{Part, Parts, Violation};
+use toolwright_json::Json;
 
 /// Maximum number of visits per value of the arguments.
 const VISITS_PER_VALUE: usize = 8;

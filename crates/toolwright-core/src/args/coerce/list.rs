@@ -1,7 +1,7 @@
 //! A single value where an array belongs.
 
 use super::{Op, Proposal};
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// Separators of items in text.
 const COMMAS: [char; 3] = [',', '，', '、'];

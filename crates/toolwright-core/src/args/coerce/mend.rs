@@ -11,8 +11,8 @@ use super::ground::{Ground, MAX_VIOLATIONS};
 use super::{Coercion, Proposal, Reading, Unmended, boolean, choice, list, node, number, parse};
 use super::{rename, text, unwrap, within};
 use crate::args::{Change, Op};
-use crate::json::Json;
 use crate::schema::Violation;
+use toolwright_json::Json;
 
 /// Maximum cost of the changes to one value.
 const MAX_VALUE_COST: u32 = 8;

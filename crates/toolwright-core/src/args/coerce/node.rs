@@ -2,8 +2,8 @@
 
 use super::ground::Ground;
 use super::mend::Spot;
-use crate::json::{Json, Object, pointer};
 use crate::schema::Violation;
+use toolwright_json::{Json, Object, pointer};
 
 /// Maximum number of schemas visited for one lookup.
 const MAX_SCHEMAS: usize = 256;

@@ -2,7 +2,7 @@
 
 use super::{Op, Proposal};
 use crate::args::repair;
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// Maximum depth of JSON encoded in strings of JSON.
 const MAX_ENCODED_DEPTH: usize = 3;

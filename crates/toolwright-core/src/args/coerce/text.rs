@@ -1,7 +1,7 @@
 //! A number or boolean where a string is required: its JSON text.
 
 use super::{Op, Proposal};
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// Proposes the digits of a number, or the word of a boolean. Arrays and objects never become text.
 pub(super) fn propose(at: &str, value: &Json) -> Option<Proposal> {

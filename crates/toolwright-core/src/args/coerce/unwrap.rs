@@ -3,7 +3,7 @@
 use super::ground::Ground;
 use super::mend::Spot;
 use super::{Op, Proposal, node, parse};
-use crate::json::{Json, Object};
+use toolwright_json::{Json, Object};
 
 /// Names of the enclosing object.
 const WRAPPERS: [&str; 8] =

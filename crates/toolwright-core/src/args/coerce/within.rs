@@ -6,8 +6,8 @@ use super::ground::Ground;
 use super::mend::{self, Mended, Spot};
 use super::{absent, node};
 use crate::args::Change;
-use crate::json::{Index, Json, at_mut};
 use crate::schema::Violation;
+use toolwright_json::{Index, Json, at_mut};
 
 /// An invalid place in a value.
 struct Wrong {

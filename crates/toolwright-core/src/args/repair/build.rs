@@ -4,8 +4,8 @@ use super::search::{Bracket, Event};
 use super::token::{self, Quote, Word};
 use super::unescape::{Manner, unescape};
 use crate::args::{Change, Op, Reading};
-use crate::json::pointer::escape;
-use crate::json::{Json, Key, Object};
+use toolwright_json::pointer::escape;
+use toolwright_json::{Json, Key, Object};
 
 /// Maximum bytes of a text shown in a report.
 const MAX_SHOWN_BYTES: usize = 80;

@@ -11,7 +11,7 @@ use super::prelude::{Tail, tail};
 use super::quotation::Quotation;
 use super::token::Quote;
 use crate::args::Op;
-use crate::json::MAX_DEPTH;
+use toolwright_json::MAX_DEPTH;
 
 /// Maximum number of states with the same expectation at one position.
 const MAX_SIMILAR_STATES: usize = 4;
@@ -247,7 +247,7 @@ impl<'t> Search<'t> {
     /// Counts work; returns false if the limit is reached.
     pub(super) fn spend(&mut self, steps: usize) -> bool {
         #[cfg(test)]
-        crate::work::count(steps);
+        toolwright_json::work::count(steps);
         self.steps = self.steps.saturating_sub(steps);
         self.steps > 0
     }

@@ -1,6 +1,6 @@
 //! Tokens of a damaged document: quotes, gaps, words.
 
-use crate::json::{Json, Number};
+use toolwright_json::{Json, Number};
 
 /// The opening quote of a string, which determines the closing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! Decodes a string whose escapes may be invalid.
 
 use super::token::Quote;
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// How backslashes in a string with invalid escapes are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

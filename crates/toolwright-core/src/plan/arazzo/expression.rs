@@ -1,9 +1,10 @@
 //! Runtime expressions, and values that have them.
 
-use crate::json::pointer::{escape, segments};
-use crate::json::{Json, Key, key};
 use crate::plan::template::{Reference, ReferenceForm, Source, Template};
 use crate::schema::expand;
+use crate::wire_json::key;
+use toolwright_json::pointer::{escape, segments};
+use toolwright_json::{Json, Key};
 
 /// A runtime expression that plans understand.
 #[derive(Debug, Clone, PartialEq, Eq)]

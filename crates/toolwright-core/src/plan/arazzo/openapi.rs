@@ -5,10 +5,11 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use super::expression::is_name;
 use super::schema::embed;
 use crate::args::Parameters;
-use crate::json::{Json, Object, key};
-use crate::object;
 use crate::plan::document::Plan;
 use crate::plan::tools::PlanTools;
+use crate::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::{Json, Object};
 
 /// Returns a document with a POST operation for each tool that the plan uses.
 pub(super) fn document(plan: &Plan, tools: &PlanTools) -> Object {

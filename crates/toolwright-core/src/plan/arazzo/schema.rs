@@ -1,7 +1,8 @@
 //! Schemas inside of other documents, where references that begin with `#` start at another root.
 
-use crate::json::Json;
 use crate::plan::stored::below;
+use crate::wire_json;
+use toolwright_json::Json;
 
 /// Moves a schema to a place of another document: `#/…` becomes `#` + place + `/…`.
 pub(super) fn embed(schema: &Json, place: &str) -> Json {
@@ -31,7 +32,7 @@ fn rewrite_all(schema: &Json, change: &dyn Fn(&str) -> Option<String>) -> Json {
                     _ => None,
                 };
                 let value = changed.map_or_else(|| rewrite_all(value, change), Json::from);
-                (crate::json::key(name), value)
+                (wire_json::key(name), value)
             };
             Json::Object(members.iter().map(member).collect())
         }

@@ -6,13 +6,14 @@ use std::convert::Infallible;
 use super::{Checker, argument_path, step_path};
 use crate::args::Parameters;
 use crate::args::coerce::mend::OF_OBJECTS;
-use crate::json::pointer::Path;
-use crate::json::{Json, Object, key};
 use crate::plan::document::Step;
 use crate::plan::error::{PlanError, PlanErrorKind};
 use crate::plan::stored::below;
 use crate::plan::tools::PlanTool;
 use crate::schema::Violation;
+use crate::wire_json::key;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
 
 impl Checker<'_> {
     /// Checks the arguments of every step whose tool is known.

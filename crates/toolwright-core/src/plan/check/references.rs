@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use super::{Checker, MAX_SUGGESTING, step_path};
-use crate::json::pointer::Path;
 use crate::plan::error::{PlanError, PlanErrorKind};
 use crate::plan::template::{Reference, Source};
+use toolwright_json::pointer::Path;
 
 impl Checker<'_> {
     /// Checks where references and `after` lead to.

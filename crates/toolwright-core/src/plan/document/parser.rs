@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use super::{OnError, Plan, PlanLimits, Step, StepRetry, VERSION, id_problem};
-use crate::json::pointer::Path;
-use crate::json::{Json, Object};
 use crate::plan::condition::Condition;
 use crate::plan::error::{PlanError, PlanErrorKind};
 use crate::plan::template::Template;
 use crate::schema::Check;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
 
 /// The members of a plan, and those of a step.
 const PLAN_MEMBERS: [&str; 7] =

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use super::{Interpreter, Items, OpenStep, Progress};
-use crate::json::pointer::Path;
-use crate::json::{Json, Object, key};
 use crate::plan::condition::Condition;
 use crate::plan::state::{StepError, StepResult};
 use crate::plan::stored::{drop_parts, lookup, lookup_stored, put_parts, stored_items};
 use crate::plan::template::{Reference, Source, Template};
+use crate::wire_json::key;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
 
 /// Maximum memory, in bytes, of the values that the references of a call, an `each`, a condition or the outputs have
 /// together. Each reference copies its value, so a small plan could multiply a large one.

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 
 use super::{RecordedCall, RecordedHandle, RecordedResult};
 use crate::args::{CoercionOptions, Parsed, Reading};
-use crate::json::{Json, Object};
 use crate::plan::stored::lookup;
 use crate::plan::tools::PlanTools;
+use toolwright_json::{Json, Object};
 
 /// The arguments of a call.
 pub(super) struct Arguments {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::json::Object;
-use crate::object;
+use toolwright_json::Object;
+use toolwright_json::object;
 
 /// The kinds of notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

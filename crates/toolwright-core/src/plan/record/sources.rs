@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use super::arguments::Arguments;
 use super::{RecordedCall, RecordedResult};
 use crate::hash::{FNV_START, fnv, fnv_extend};
-use crate::json::Json;
-use crate::json::pointer::Path;
 use crate::plan::stored::lookup;
 use crate::plan::template::{Reference, Source};
+use toolwright_json::Json;
+use toolwright_json::pointer::Path;
 
 /// Maximum number of places that are kept of one value.
 const MAX_PLACES: usize = 16;

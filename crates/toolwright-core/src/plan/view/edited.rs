@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use super::ViewEdge;
-use crate::json::pointer::Path;
-use crate::json::{Json, Object};
 use crate::plan::document::id_problem;
 use crate::plan::error::{PlanError, PlanErrorKind};
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
 
 /// A view that a person or an editor wrote. Members that this does not name are ignored.
 #[derive(Default)]

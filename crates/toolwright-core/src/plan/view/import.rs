@@ -7,12 +7,12 @@ use super::edited::{EditedNode, EditedView};
 use super::patch::{FedPlace, ValueEdit, apply};
 use super::{CompiledTools, ViewEdge, ViewNode, references};
 use crate::args::Parameters;
-use crate::json::Json;
-use crate::json::pointer::{escape, segments};
 use crate::plan::document::{Plan, Step};
 use crate::plan::error::{PlanError, PlanErrorKind};
 use crate::plan::template::{Reference, Source, Template};
 use crate::plan::tools::{PlanTool, PlanTools};
+use toolwright_json::Json;
+use toolwright_json::pointer::{escape, segments};
 
 /// Applies an edited view to the plan that it came from.
 ///

@@ -1,7 +1,7 @@
 //! The types of parameters in a view, and their zeros.
 
 use crate::args::Parameters;
-use crate::json::{Json, Object};
+use toolwright_json::{Json, Object};
 
 /// Maximum depth of references and unions.
 const MAX_DEPTH: usize = 16;

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::json::pointer::segments;
-use crate::json::{Json, key};
 use crate::plan::template::{Reference, Template};
+use crate::wire_json::key;
+use toolwright_json::Json;
+use toolwright_json::pointer::segments;
 
 /// Maximum number of segments of the path of a reference in an argument.
 const MAX_PATH: usize = 64;

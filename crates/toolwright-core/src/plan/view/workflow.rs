@@ -4,9 +4,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::import_view;
-use crate::json::pointer::segments;
-use crate::json::{Json, Object, key};
-use crate::object;
 use crate::plan::check::MAX_STEPS;
 use crate::plan::document::{Plan, Step};
 use crate::plan::error::{PlanError, PlanErrorKind};
@@ -14,6 +11,10 @@ use crate::plan::graph::Graph;
 use crate::plan::record::{final_outputs, step_id};
 use crate::plan::template::Source;
 use crate::plan::tools::PlanTools;
+use crate::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::pointer::segments;
+use toolwright_json::{Json, Object};
 
 /// Makes a plan of a workflow `{nodes, edges}`, in the form of a [`View`](super::View).
 ///

@@ -9,7 +9,7 @@ use jsonschema::{Keyword, Retrieve, ValidationError, ValidationOptions};
 use serde_json::Value;
 
 use super::instance::{Exact, Metered};
-use crate::json::{Json, Number};
+use toolwright_json::{Json, Number};
 
 pub(super) type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, Exact>;
 type Compiled<'a> = Result<Box<dyn for<'i> Keyword<'i, Exact>>, ValidationError<'a>>;
@@ -82,7 +82,7 @@ fn compile_bound(
     let Json::Number(limit) = exactly(value, location, source)? else {
         return Err(ValidationError::schema("must be a number"));
     };
-    let one = crate::json::Decimal::new("1");
+    let one = toolwright_json::Decimal::new("1");
     if matches!(relation, Relation::Multiple) && one.is_multiple_of(&limit.decimal()).is_none() {
         return Err(ValidationError::schema("must be a number above 0 of at most 19 digits"));
     }

@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 
 use super::SchemaError;
-use crate::json::{Json, MAX_DEPTH, Object, Path};
 use crate::schema::inline::Document;
+use toolwright_json::{Json, MAX_DEPTH, Object, Path};
 
 /// Maximum number of JSON values in a schema.
 pub(super) const MAX_VALUES: usize = 200_000;

@@ -12,7 +12,7 @@ use jsonschema::JsonType;
 use jsonschema::json::{Array, Json as Representation, JsonNumber, Node, NodeIdentity};
 use serde_json::Value;
 
-use crate::json::{Decimal, Json, Key, Number, Object};
+use toolwright_json::{Decimal, Json, Key, Number, Object};
 
 /// The representation of values by [`Json`].
 pub(super) struct Exact;
@@ -47,7 +47,7 @@ impl Meter {
     /// Counts a visit; false if there were too many.
     fn look(&self) -> bool {
         #[cfg(test)]
-        crate::work::count(1);
+        toolwright_json::work::count(1);
         self.looks.set(self.looks.get().saturating_sub(1));
         !self.is_spent()
     }
@@ -102,7 +102,7 @@ impl Representation for Exact {
 impl<'a> Node<'a, Exact> for Metered<'a> {
     type Object = Under<'a, Object>;
     type Array = Under<'a, [Json]>;
-    type Number = &'a Number;
+    type Number = Digits<'a>;
 
     fn as_object(&self) -> Option<Under<'a, Object>> {
         let value = self.value().as_object()?;
@@ -118,9 +118,9 @@ impl<'a> Node<'a, Exact> for Metered<'a> {
         self.value().as_str().map(Cow::Borrowed)
     }
 
-    fn as_number(&self) -> Option<&'a Number> {
+    fn as_number(&self) -> Option<Digits<'a>> {
         match self.value() {
-            Json::Number(number) => Some(number),
+            Json::Number(number) => Some(Digits(number)),
             _ => None,
         }
     }
@@ -283,33 +283,36 @@ fn write(value: &Json, out: &mut String) {
     }
 }
 
-impl JsonNumber for &Number {
+/// A number as the validator reads it.
+pub(super) struct Digits<'a>(&'a Number);
+
+impl JsonNumber for Digits<'_> {
     fn as_u64(&self) -> Option<u64> {
-        integer(self)
+        integer(self.0)
     }
 
     fn as_i64(&self) -> Option<i64> {
-        integer(self)
+        integer(self.0)
     }
 
     fn as_f64(&self) -> Option<f64> {
-        Some(Number::as_f64(self)).filter(|value| value.is_finite())
+        Some(self.0.as_f64()).filter(|value| value.is_finite())
     }
 
     fn as_str(&self) -> Cow<'_, str> {
-        Cow::Borrowed(Number::as_str(self))
+        Cow::Borrowed(self.0.as_str())
     }
 
     fn to_number(&self) -> Cow<'_, serde_json::Number> {
-        Cow::Owned(self.nearest())
+        Cow::Owned(self.0.nearest())
     }
 
     fn is_integer(&self) -> bool {
-        Number::is_integer(self)
+        self.0.is_integer()
     }
 
     fn is_written_as_integer(&self) -> bool {
-        !Number::as_str(self).contains(['.', 'e', 'E'])
+        !self.0.as_str().contains(['.', 'e', 'E'])
     }
 }
 
@@ -325,7 +328,7 @@ fn integer<T: std::str::FromStr + TryFrom<i128>>(number: &Number) -> Option<T> {
 mod tests {
     use jsonschema::json::{Array, JsonNumber, Node};
 
-    use super::{Json, Meter, equals};
+    use super::{Digits, Json, Meter, equals};
 
     fn parse(text: &str) -> Json {
         Json::parse(text).unwrap()
@@ -355,10 +358,12 @@ mod tests {
     #[test]
     fn numbers_are_read_however_written() {
         let Json::Number(number) = parse("5.0") else { panic!() };
-        assert_eq!((&number).as_i64(), Some(5));
-        assert!(number.is_integer() && !(&number).is_written_as_integer());
+        let number = Digits(&number);
+        assert_eq!(number.as_i64(), Some(5));
+        assert!(number.is_integer() && !number.is_written_as_integer());
         let Json::Number(number) = parse("1e400") else { panic!() };
-        assert_eq!((JsonNumber::as_f64(&&number), JsonNumber::as_u64(&&number)), (None, None));
+        let number = Digits(&number);
+        assert_eq!((number.as_f64(), number.as_u64()), (None, None));
         assert!(number.is_integer());
     }
 }

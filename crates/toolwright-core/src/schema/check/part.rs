@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::instance::Exact;
 use super::{Check, accepted, found, options};
-use crate::json::Json;
 use crate::percent;
 use crate::schema::Violation;
+use toolwright_json::Json;
 
 /// Maximum number of values in all compiled subschemas of a document, each counted with the whole
 /// document, to which it may refer.

@@ -2,7 +2,7 @@
 
 use super::given::Given;
 use super::type_set::Types;
-use crate::json::{Json, Number};
+use toolwright_json::{Json, Number};
 
 impl Given<'_> {
     /// Whether a limit of numbers follows.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::{Comparison, Node, Side};
-use crate::json::{Json, Object};
 use crate::schema::walk::visit;
+use toolwright_json::{Json, Object};
 
 /// The state of a subschema in the search.
 #[derive(Clone, Copy, PartialEq, Eq)]

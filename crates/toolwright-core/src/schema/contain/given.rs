@@ -2,8 +2,8 @@
 
 use super::type_set::Types;
 use super::{Comparison, Facts, Node};
-use crate::json::{Json, Object};
 use crate::schema::walk::distinct;
+use toolwright_json::{Json, Object};
 
 /// The keywords that apply to a value. Leaving one out is sound: less is known of the value.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use jsonschema::Draft;
 use super::given::{Given, members};
 use super::type_set::Types;
 use super::{Comparison, Facts, Node, Side};
-use crate::json::{Json, Object};
 use crate::schema::walk::{distinct, restricts, step, visit};
+use toolwright_json::{Json, Object};
 
 /// Maximum number of claims that are open at the same time.
 const MAX_OPEN: usize = 96;

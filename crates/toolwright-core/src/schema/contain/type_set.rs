@@ -2,7 +2,7 @@
 
 use std::ops::{BitAnd, BitOr};
 
-use crate::json::Json;
+use toolwright_json::Json;
 
 /// A set of types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use toolwright_core::args::coerce::Coercion;
 use toolwright_core::args::{CoercionOptions, Op, Reading};
 use toolwright_core::schema::{Check, Violation};
 
-use crate::fixtures::lines;
+use toolwright_testing::fixtures::lines;
 
 fn field<'r>(row: &'r Json, name: &str) -> &'r str {
     row.get(name).and_then(Json::as_str).unwrap_or_default()

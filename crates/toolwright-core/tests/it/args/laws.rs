@@ -7,7 +7,7 @@ use toolwright_core::json::{Number, Object};
 use toolwright_core::schema::Check;
 use toolwright_core::{Json, object};
 
-use crate::seeds::{self, Dice};
+use toolwright_testing::seeds::{self, Dice};
 
 const NAMES: [&str; 6] = ["user_name", "city", "max-count", "tags", "a/b", "温度"];
 

@@ -7,7 +7,7 @@ use toolwright_core::plan::{Plan, PlanTool, PlanTools, Resource, ResourceUse, Vi
 use toolwright_core::{Json, Tool};
 
 use super::{json, plan};
-use crate::seeds::{self, Dice};
+use toolwright_testing::seeds::{self, Dice};
 
 pub(super) const OPTIMIZE: &str = r#"{"type":"object","required":["input_structure","model_path"],"properties":{
     "input_structure":{"type":"string","description":"Input structure file URL or path"},

@@ -5,7 +5,7 @@ use toolwright_core::{Json, object};
 
 use super::json;
 use super::view::{OPTIMIZE, at, tool, tools, view};
-use crate::seeds::{self, Dice};
+use toolwright_testing::seeds::{self, Dice};
 
 /// The tool of the workflow format, and one that takes its output.
 fn structures() -> PlanTools {

@@ -5,8 +5,8 @@
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 
-use crate::fixtures;
-use crate::seeds::Dice;
+use toolwright_testing::fixtures;
+use toolwright_testing::seeds::Dice;
 
 /// Some of the recorded arguments, and some that are difficult to write.
 pub fn documents() -> Vec<Json> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use toolwright_core::args::{CoercionOptions, Parameters, parse};
 use toolwright_core::{Arguments, Json, Tool};
 
-use crate::fixtures;
+use toolwright_testing::fixtures;
 
 /// Recorded calls that are mutated.
 const CALLS: usize = 200;

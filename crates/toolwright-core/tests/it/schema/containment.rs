@@ -4,8 +4,8 @@ use toolwright_core::json::Object;
 use toolwright_core::schema::{Check, Containment, containment};
 use toolwright_core::{Json, object};
 
-use crate::fixtures;
-use crate::seeds::{self, Dice};
+use toolwright_testing::fixtures;
+use toolwright_testing::seeds::{self, Dice};
 
 fn check(schema: &str) -> Check {
     Check::compile(&Json::parse(schema).unwrap()).unwrap()

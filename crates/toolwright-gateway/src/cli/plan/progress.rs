@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use toolwright::plan::{Observer, Plan, PlanEvent, PlanEventKind, StepState};
 
+use crate::lock::lock;
 use crate::terminal::{Escaped, counted, width, without_advice};
 
 /// Number of characters of the bar.
@@ -35,7 +36,7 @@ pub(super) fn observer(plan: &Plan) -> Observer {
         is_terminal: io::stderr().is_terminal(),
     });
     Arc::new(move |event: &PlanEvent| {
-        let text = progress.lock().unwrap_or_else(PoisonError::into_inner).take(&event.kind);
+        let text = lock(&progress).take(&event.kind);
         // A closed stderr does not end the run.
         drop(io::stderr().lock().write_all(text.as_bytes()));
     })

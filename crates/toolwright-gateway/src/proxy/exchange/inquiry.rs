@@ -3,9 +3,9 @@
 
 use http::{HeaderName, HeaderValue};
 use toolwright::upstream::Incoming;
-use toolwright_core::dialect::{Dialect, Target};
 use toolwright_core::part::MediaKind;
 use toolwright_core::{Fault, FaultClass, Json, object};
+use toolwright_dialects::dialect::{Dialect, Target};
 
 use super::{Answer, Exchange};
 use crate::http::Reply;

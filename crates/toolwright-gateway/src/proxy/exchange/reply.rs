@@ -4,11 +4,11 @@
 use http::{HeaderName, HeaderValue, header};
 use toolwright::model::event_stream;
 use toolwright::upstream::Incoming;
-use toolwright_core::dialect::ResponseSummary;
 use toolwright_core::event::split::split;
-use toolwright_core::frame::FrameWriter;
-use toolwright_core::translate::Translated;
 use toolwright_core::{Fault, FaultClass, Response};
+use toolwright_dialects::dialect::ResponseSummary;
+use toolwright_dialects::frame::FrameWriter;
+use toolwright_dialects::translate::Translated;
 
 use super::Exchange;
 use crate::http::{Reply, ReplyBody};

@@ -6,8 +6,9 @@ use http::StatusCode;
 use toolwright::Toolbox;
 use toolwright::context::Context;
 use toolwright::model::EventStream;
-use toolwright_core::dialect::ReplyContext;
-use toolwright_core::{Fault, FaultClass, Json, Request, Response};
+use toolwright_core::wire_json;
+use toolwright_core::{Fault, FaultClass, Request, Response};
+use toolwright_dialects::dialect::ReplyContext;
 
 use super::Exchange;
 use crate::http::Reply;
@@ -136,7 +137,7 @@ impl Exchange {
         self.tools.listed().await;
         let mut body = match self.parsed.take() {
             Some(parsed) => parsed,
-            None => Json::parse_bytes(&self.inbound.body).map_err(|error| {
+            None => wire_json::parse_bytes(&self.inbound.body).map_err(|error| {
                 let message = format!("The body is not JSON: {error}.");
                 Fault::new(FaultClass::Invalid, message)
             })?,

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use toolwright_core::dialect::Dialect;
 use toolwright_core::part::Opaque;
 use toolwright_core::{Body, Call, Json, Message, Outcome, Part, object};
+use toolwright_dialects::dialect::Dialect;
 
 use super::{NamedServers, REASON, text};
 use crate::proxy::approvals::ApprovalRecord;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use toolwright::bounded::BoundedMap;
-use toolwright_core::reasoning_cache::{CachedReasoning, CallKey};
+use toolwright_dialects::reasoning_cache::{CachedReasoning, CallKey};
 
 /// The replies of one client, found by the keys of their calls.
 #[derive(Debug, Default)]

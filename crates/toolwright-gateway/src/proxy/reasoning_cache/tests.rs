@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use toolwright::store::ExpiringStore;
-use toolwright_core::dialect::{Dialect, WireReply};
-use toolwright_core::reasoning_cache::CachedReasoning;
-use toolwright_core::translate::{Options, Translator};
 use toolwright_core::{Arguments, Call, Json, Message, Request, Role, object};
+use toolwright_dialects::dialect::{self, Dialect, WireReply};
+use toolwright_dialects::reasoning_cache::CachedReasoning;
+use toolwright_dialects::translate::{Options, Translator};
 
 use super::{Bounds, ReasoningCache};
 
@@ -19,7 +19,8 @@ fn call(id: &str) -> Call {
 
 /// The cached reasoning of a Claude reply with one call, for a client of Chat Completions.
 fn kept(id: &str, signature: &str) -> Arc<CachedReasoning> {
-    let (from, to) = (Dialect::Anthropic.codec().unwrap(), Dialect::OpenaiChat.codec().unwrap());
+    let (from, to) =
+        (dialect::codec(Dialect::Anthropic).unwrap(), dialect::codec(Dialect::OpenaiChat).unwrap());
     let thinking = object! {"type": "thinking", "thinking": "Hm.", "signature": signature};
     let input = object! {"zone": "UTC"};
     let call = object! {"type": "tool_use", "id": id, "name": "now", "input": input};
@@ -51,7 +52,8 @@ fn a_client_finds_only_its_own_reasoning() {
 fn a_request_gets_back_the_reasoning_of_its_client() {
     let (keep, now) = (ReasoningCache::default(), Instant::now());
     keep.remember("alice", kept("a", "AA=="), now);
-    let (from, to) = (Dialect::OpenaiChat.codec().unwrap(), Dialect::Anthropic.codec().unwrap());
+    let (from, to) =
+        (dialect::codec(Dialect::OpenaiChat).unwrap(), dialect::codec(Dialect::Anthropic).unwrap());
     let options = Options::default();
     let translator = Translator::new(from, to, &options);
     let turn = Message::new(Role::Assistant, vec![toolwright_core::Part::call(call("a"))]);

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use toolwright_core::Json;
-use toolwright_core::frame::{Frame, FrameReader, Framing};
 use toolwright_core::json::{Member, peek};
+use toolwright_dialects::frame::{Frame, FrameReader, Framing};
 
 use super::ResponseStore;
 use super::record::{Content, Record, Stored, item_id, output_items};

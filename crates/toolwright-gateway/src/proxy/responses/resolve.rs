@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
+use toolwright_core::wire_json;
 use toolwright_core::{Fault, Json};
 
 use super::record::{Stored, input_items, is_reference, item_id, output_items};
@@ -75,7 +76,9 @@ impl ResponseStore {
         items.iter_mut().for_each(forget_id);
         items.extend(own);
         share.reach(weight(&inbound.body), usize::MAX).await?;
-        let Ok(Json::Object(mut body)) = Json::parse_bytes(&inbound.body) else { return Ok(()) };
+        let Ok(Json::Object(mut body)) = wire_json::parse_bytes(&inbound.body) else {
+            return Ok(());
+        };
         body.insert("input", Json::Array(items));
         body.remove("previous_response_id");
         body.insert_some("previous_response_id", previous);

@@ -23,8 +23,8 @@ use super::stream::{Messages, event, events_reply};
 use super::{accepted, text_reply};
 use crate::http::{Health, Reply};
 use crate::key::Client;
+use crate::lock::lock;
 use crate::mcp::StreamControl;
-use crate::sync::lock;
 
 /// How long a session lives without a request.
 const IDLE: Duration = Duration::from_hours(1);

@@ -10,8 +10,8 @@ use toolwright::Caller;
 use toolwright::ledger::MemoryLedger;
 use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::origin::Origin;
-use toolwright_core::translate::Entry;
 use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
+use toolwright_dialects::translate::Entry;
 use tracing::level_filters::LevelFilter;
 
 use super::*;

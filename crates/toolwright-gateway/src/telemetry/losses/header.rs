@@ -4,7 +4,7 @@
 use http::{HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use toolwright_core::loss::Severity;
-use toolwright_core::translate::Report;
+use toolwright_dialects::translate::Report;
 
 /// The name of the header.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-losses");

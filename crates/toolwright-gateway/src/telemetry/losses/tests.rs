@@ -1,9 +1,9 @@
 //! Tests of isolation, limits and the header.
 
-use toolwright_core::dialect::WireRequest;
-use toolwright_core::dialect::lookup;
 use toolwright_core::loss::Severity;
-use toolwright_core::translate::{Options, Translator};
+use toolwright_dialects::dialect::WireRequest;
+use toolwright_dialects::dialect::lookup;
+use toolwright_dialects::translate::{Options, Translator};
 
 use super::*;
 

@@ -97,8 +97,8 @@ fn every_number_is_where_it_belongs() {
 
 #[test]
 fn losses_are_counted_by_severity() {
-    use toolwright_core::dialect::{WireRequest, lookup};
-    use toolwright_core::translate::{Options, Translator};
+    use toolwright_dialects::dialect::{WireRequest, lookup};
+    use toolwright_dialects::translate::{Options, Translator};
     let body = r#"{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}],
         "tools":[{"name":"a","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}]}"#;
     let (from, to) = (lookup("anthropic").unwrap(), lookup("gemini").unwrap());

@@ -1,12 +1,13 @@
 //! A journal in memory: it prevents repeated effects on retries, but not after a restart.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use toolwright_core::Json;
 
 use super::{Begun, Intent, Journal, JournalError};
 use crate::bounded::BoundedMap;
+use crate::lock::lock;
 
 /// A journal in memory. Clones share it.
 ///
@@ -71,7 +72,7 @@ impl MemoryJournal {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub use toolwright_core::embed::EmbedKind;
 use toolwright_core::{Fault, FaultClass};
+pub use toolwright_dialects::embed::EmbedKind;
 
 use super::{LocalCatalog, Report};
 use crate::catalog::Catalog;

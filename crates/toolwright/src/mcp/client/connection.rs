@@ -12,9 +12,9 @@ use futures_util::future::try_join_all;
 use http::StatusCode;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
+use toolwright_dialects::dialect::mcp::Era;
 
 use self::cancel::CancelOnDrop;
 use super::changes::Changes;

@@ -15,9 +15,9 @@ use http::header::{
 use http::{HeaderMap, Method, StatusCode, Uri};
 use tokio::time::{sleep, timeout};
 use toolwright_core::Json;
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::fault::Fault;
-use toolwright_core::frame::{Frame, FrameReader, Framing};
+use toolwright_dialects::dialect::mcp::Era;
+use toolwright_dialects::frame::{Frame, FrameReader, Framing};
 
 use super::authorization::Authorization;
 use super::error::ClientError;

@@ -1,8 +1,8 @@
 //! What a server says about itself.
 
 use toolwright_core::Json;
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
+use toolwright_dialects::dialect::mcp::Era;
 
 use crate::mcp::protocol::{LATEST, meta};
 

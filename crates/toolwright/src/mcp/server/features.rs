@@ -4,8 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
+use toolwright_dialects::dialect::mcp::Era;
 
 use super::{Exchange, Peer, unknown};
 use crate::mcp::client::ResourceUpdates;

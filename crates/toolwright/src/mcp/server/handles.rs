@@ -2,9 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
+use toolwright_dialects::dialect::mcp::Era;
 
 use crate::call::CallResult;
 use crate::handle::{Handle, HandleError, HandleId, StoredValue};

@@ -8,8 +8,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use toolwright_core::Json;
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
+use toolwright_dialects::dialect::mcp::Era;
 
 use super::subscription::{MAX_RESOURCES, follow_resource};
 use crate::lock::lock;

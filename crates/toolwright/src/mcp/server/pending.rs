@@ -16,9 +16,9 @@ use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
+use toolwright_dialects::dialect::mcp::Era;
 
 use super::peer::SessionInput;
 use super::{Exchange, Outbox, Peer, Server, crashed};

@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWr
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use toolwright_core::frame::MAX_FRAME;
+use toolwright_dialects::frame::MAX_FRAME;
 
 use super::{Exchange, Outbox, Peer, Server};
 use crate::mcp::message::{InvalidMessage, Message, Payload, Request, Response, RpcError};

@@ -109,7 +109,7 @@ pub(super) async fn listen(
     let own =
         object! {"_meta": object! {"io.modelcontextprotocol/subscriptionId": request.id.clone()}};
     let wanted = request.params.get("notifications");
-    let capabilities = features.capabilities(toolwright_core::dialect::mcp::Era::Stateless);
+    let capabilities = features.capabilities(toolwright_dialects::dialect::mcp::Era::Stateless);
     let mut accepted = Object::new();
     let mut lists = Vec::new();
     for (capability, name, notification, changes) in changes.lists() {

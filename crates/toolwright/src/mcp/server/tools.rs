@@ -1,9 +1,9 @@
 //! Tools: `tools/list` and `tools/call`.
 
-use toolwright_core::dialect::ToolCodec;
-use toolwright_core::dialect::mcp::{Era, Mcp};
 use toolwright_core::json::Object;
 use toolwright_core::{Arguments, Call, Json, Part, object};
+use toolwright_dialects::dialect::ToolCodec;
+use toolwright_dialects::dialect::mcp::{Era, Mcp};
 
 use super::{Exchange, Features, Peer, handles, page};
 use crate::call::{Answer, Approval, CallResult, CallStatus};

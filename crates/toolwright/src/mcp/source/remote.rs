@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
 use toolwright_core::object;
+use toolwright_dialects::dialect::mcp::Era;
 
 use super::ClientSelector;
 use super::pinned::PinnedTools;

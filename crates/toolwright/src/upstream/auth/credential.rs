@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use toolwright_core::dialect::Dialect;
+use toolwright_dialects::dialect::Dialect;
 use zeroize::Zeroizing;
 
 use super::aws_profile::{AwsProfile, ProfileError};

@@ -39,7 +39,8 @@ impl Server {
             std::env::var("TEMPORAL").expect("TEMPORAL is the path of the program temporal");
         let folder = tempfile::tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let process = Command::new(workspace().join(program))
+        let program = workspace().join(program);
+        let process = Command::new(&program)
             .args([
                 "server",
                 "start-dev",
@@ -57,8 +58,14 @@ impl Server {
             .unwrap();
         let address = format!("127.0.0.1:{port}");
         let begin = Instant::now();
-        while TcpStream::connect(&address).is_err() {
-            assert!(begin.elapsed() < Duration::from_secs(30), "the server does not start");
+        // The port is open before the services behind it are ready, and what a client sends until then may be lost.
+        let is_ready = || {
+            let mut describe = Command::new(&program);
+            describe.args(["task-queue", "describe", "--task-queue", "any", "--address", &address]);
+            describe.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success()
+        };
+        while TcpStream::connect(&address).is_err() || !is_ready() {
+            assert!(begin.elapsed() < Duration::from_mins(1), "the server does not start");
             std::thread::sleep(Duration::from_millis(50));
         }
         Server { process, address, _folder: folder }

@@ -1,11 +1,12 @@
 //! Steps, with their parameters, payloads, outputs and failure actions.
 
 use super::{Importer, Replaced, plan_step};
-use crate::json::pointer::Path;
-use crate::json::{Json, Object, key};
-use crate::object;
 use crate::plan::arazzo::expression::{Expression, is_pointer, is_selector};
 use crate::plan::template::Template;
+use crate::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
 
 const STEP: &[&str] = &[
     "stepId",

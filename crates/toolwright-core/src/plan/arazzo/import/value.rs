@@ -1,12 +1,13 @@
 //! Values with runtime expressions and selectors.
 
 use super::Importer;
-use crate::json::pointer::Path;
-use crate::json::{Json, key};
 use crate::plan::arazzo::expression::{
     Expression, input_reference, is_dynamic, is_pointer, is_selector,
 };
 use crate::plan::template::{Reference, Source, Template};
+use crate::wire_json::key;
+use toolwright_json::Json;
+use toolwright_json::pointer::Path;
 
 impl<'d> Importer<'d> {
     /// Reads a value.

@@ -1,7 +1,7 @@
 //! Cancels requests whose callers no longer wait.
 
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::object;
+use toolwright_dialects::dialect::mcp::Era;
 
 use super::{Core, Link};
 use crate::mcp::message::{Message, Notification};

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use toolwright_core::dialect::mcp::Era;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
+use toolwright_dialects::dialect::mcp::Era;
 
 use super::{Core, Outgoing};
 use crate::mcp::client::changes::Subscription;

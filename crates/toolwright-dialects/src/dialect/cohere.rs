@@ -1,0 +1,72 @@
+//! Cohere v2, `POST /v2/chat`.
+
+mod fault;
+mod part;
+mod quirks;
+mod request;
+mod response;
+mod stream;
+mod tool;
+mod wire;
+
+use crate::codec::{
+    ChatCodec, DecodeError, EmbedFormat, ReplyContext, StreamEncoder, ToolCodec, WireReply,
+};
+use crate::dialect::forward::forward;
+use toolwright_core::Dialect;
+use toolwright_core::part::Part;
+use toolwright_core::response::Response;
+use toolwright_core::tool::Tool;
+use toolwright_json::{Json, Path};
+
+/// The codec.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cohere;
+
+impl ToolCodec for Cohere {
+    fn dialect(&self) -> Dialect {
+        Dialect::Cohere
+    }
+
+    forward!(ToolCodec);
+
+    fn encode_tool(&self, tool: &Tool) -> Json {
+        tool::encode(tool)
+    }
+
+    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
+        tool::decode(wire, Path::ROOT)
+    }
+
+    fn encode_call(&self, part: &Part) -> Json {
+        part::encode_call(part)
+    }
+
+    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
+        part::decode_call(wire, Path::ROOT)
+    }
+
+    fn encode_outcome(&self, part: &Part) -> Json {
+        part::encode_outcome(part)
+    }
+
+    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
+        part::decode_outcome(wire, Path::ROOT)
+    }
+}
+
+impl ChatCodec for Cohere {
+    forward!(ChatCodec);
+
+    fn encode_response(&self, response: Response, _: &ReplyContext) -> WireReply {
+        WireReply::ok(response::encode(response))
+    }
+
+    fn embed_format(&self) -> Option<EmbedFormat> {
+        Some(EmbedFormat::Cohere)
+    }
+
+    fn stream_encoder(&self, _: &ReplyContext) -> Box<dyn StreamEncoder> {
+        Box::new(stream::Encoder::default())
+    }
+}

@@ -1,0 +1,75 @@
+//! Mistral, `POST /v1/chat/completions`.
+//!
+//! Not a preset of `OpenAI` Chat: content is a list of chunks that includes thinking, calls are
+//! streamed whole, errors and required fields differ.
+
+mod fault;
+mod part;
+mod quirks;
+mod request;
+mod response;
+mod stream;
+mod tool;
+mod wire;
+
+use crate::codec::{
+    ChatCodec, DecodeError, EmbedFormat, ReplyContext, StreamEncoder, ToolCodec, WireReply,
+};
+use crate::dialect::forward::forward;
+use toolwright_core::Dialect;
+use toolwright_core::part::Part;
+use toolwright_core::response::Response;
+use toolwright_core::tool::Tool;
+use toolwright_json::{Json, Path};
+
+/// The codec.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mistral;
+
+impl ToolCodec for Mistral {
+    fn dialect(&self) -> Dialect {
+        Dialect::Mistral
+    }
+
+    forward!(ToolCodec);
+
+    fn encode_tool(&self, tool: &Tool) -> Json {
+        tool::encode(tool)
+    }
+
+    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
+        tool::decode(wire, Path::ROOT)
+    }
+
+    fn encode_call(&self, part: &Part) -> Json {
+        part::encode_call(part, 0).unwrap_or_default()
+    }
+
+    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
+        part::decode_call(wire, Path::ROOT, 0)
+    }
+
+    fn encode_outcome(&self, part: &Part) -> Json {
+        part::encode_outcome(part).unwrap_or_default()
+    }
+
+    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
+        part::decode_outcome(wire, Path::ROOT)
+    }
+}
+
+impl ChatCodec for Mistral {
+    forward!(ChatCodec);
+
+    fn encode_response(&self, response: Response, reply_context: &ReplyContext) -> WireReply {
+        WireReply::ok(response::encode(response, reply_context))
+    }
+
+    fn embed_format(&self) -> Option<EmbedFormat> {
+        Some(wire::EMBED_FORMAT)
+    }
+
+    fn stream_encoder(&self, reply_context: &ReplyContext) -> Box<dyn StreamEncoder> {
+        Box::new(stream::Encoder::new(reply_context))
+    }
+}

@@ -1,0 +1,42 @@
+//! Faults: `{"error":"text"}`, with a status or as a line of a stream.
+
+use super::wire::DIALECT;
+use crate::codec::{DecodeError, Fields, WireReply};
+use toolwright_core::fault::{Fault, FaultClass};
+use toolwright_json::object;
+use toolwright_json::{Json, Object, Path};
+
+/// Decodes a reply that is not a success.
+pub(super) fn decode(wire: WireReply) -> Fault {
+    let class = FaultClass::from_status(wire.status);
+    let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
+    let mut fault = decode_body(wire.body, class).unwrap_or_else(|_| {
+        Fault::new(class, format!("the upstream answered with status {}", wire.status))
+    });
+    fault.status = Some(wire.status);
+    fault.retry_after_ms = seconds.map(|seconds| seconds.saturating_mul(1000));
+    fault
+}
+
+/// Decodes an error object, from a reply or a stream.
+pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
+    let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
+    let message = fields.need_string("error")?;
+    Ok(Fault { extra: fields.into_extra(), ..Fault::new(class, message) })
+}
+
+/// Encodes a reply.
+pub(super) fn encode(fault: &Fault) -> WireReply {
+    let mut headers = Vec::new();
+    if let Some(wait) = fault.retry_after_ms {
+        headers.push(("retry-after".to_owned(), wait.div_ceil(1000).to_string()));
+    }
+    WireReply { status: fault.class.status(), headers, body: Json::Object(encode_body(fault)) }
+}
+
+/// Encodes an error object.
+pub(super) fn encode_body(fault: &Fault) -> Object {
+    let mut object = object! {"error": fault.message.as_str()};
+    fault.extra.write_into(DIALECT, &mut object);
+    object
+}

@@ -1,0 +1,49 @@
+//! Integration tests of the dialects, in one binary.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::case_sensitive_file_extension_comparisons)]
+
+mod answer_format;
+mod anthropic;
+mod anthropic_client_tools;
+mod bedrock;
+mod cases;
+mod client_tools;
+mod cohere;
+mod compatible_request;
+mod document_diff;
+mod embed;
+mod families;
+mod fit_is_idempotent;
+mod fixtures;
+mod frame;
+mod frames_on_any_split;
+mod fuzzed;
+mod gemini;
+mod generate;
+mod generated_round_trips;
+mod golden;
+mod hosted;
+mod hosted_tools;
+mod losses;
+mod losses_name_every_difference;
+mod mcp;
+mod mistral;
+mod no_reply;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+mod reasoning_cache;
+mod recorded_round_trips;
+mod results;
+mod settings;
+mod shapes;
+mod spelling;
+mod stream_equals_whole;
+mod system;
+mod think;
+mod unknown_fields;
+mod unusual_inputs;
+mod usage;
+mod vendor_codec;
+mod vendors;
+mod vertex;
