@@ -1,6 +1,7 @@
 //! The state of a running gateway: the part that a reload replaces, and the part that survives it.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use parking_lot::RwLock;
+use std::sync::Arc;
 use std::time::Instant;
 
 use toolwright::call::journal::SqliteJournal;
@@ -153,14 +154,14 @@ impl Gateway {
         let live = Live::new(config, env, &self.telemetry, &self.prefabs, before, keys)?;
         self.responses.configure(config.responses);
         self.plans.configure(config.plans);
-        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        *self.live.write() = Arc::new(live);
         self.live().tools.follow(&self.announcer);
         Ok(())
     }
 
     /// Returns the state of the current configuration.
     pub fn live(&self) -> Arc<Live> {
-        Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.live.read())
     }
 }
 

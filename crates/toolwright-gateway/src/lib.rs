@@ -23,7 +23,6 @@ pub mod config;
 pub mod gateway;
 pub mod http;
 pub mod key;
-mod lock;
 pub mod mcp;
 pub mod plans;
 pub mod prefabs;

@@ -1,9 +1,10 @@
 //! Runs of plans: the engine, and those who watch runs. The journal is opened when it is first needed.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::runtime::{Builder, Runtime};
@@ -17,7 +18,6 @@ use toolwright::plan::{LocalEngine, Observer, PlanEvent};
 use toolwright_core::{Fault, FaultClass};
 
 use crate::config;
-use crate::lock::lock;
 
 /// The file in the data folder for runs of plans.
 pub const PLAN_FILE: &str = "plans.sqlite";
@@ -86,12 +86,12 @@ impl Plans {
 
     /// Changes the settings.
     pub fn configure(&self, settings: config::Plans) {
-        *lock(&self.settings) = settings;
+        *self.settings.lock() = settings;
     }
 
     /// Returns the settings.
     pub fn settings(&self) -> config::Plans {
-        *lock(&self.settings)
+        *self.settings.lock()
     }
 
     /// Whether there may be runs.
@@ -176,7 +176,7 @@ impl Plans {
 
     /// Lets a run be watched until the observer is dropped, which passes its events on.
     fn observe(&self, run: &Arc<str>) -> Observer {
-        let mut watched = lock(&self.watched);
+        let mut watched = self.watched.lock();
         watched.retain(|_, sender| sender.strong_count() > 0);
         let sender = watched.get(run).and_then(broadcast::WeakSender::upgrade);
         let sender = sender.unwrap_or_else(|| broadcast::Sender::new(MAX_BEHIND));
@@ -187,6 +187,6 @@ impl Plans {
 
     /// Watches a run, if it is being driven.
     pub fn watch(&self, run: &str) -> Option<broadcast::Receiver<PlanEvent>> {
-        Some(lock(&self.watched).get(run)?.upgrade()?.subscribe())
+        Some(self.watched.lock().get(run)?.upgrade()?.subscribe())
     }
 }

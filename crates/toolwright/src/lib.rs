@@ -69,7 +69,6 @@ pub mod handler;
 #[cfg(any(feature = "catalog", feature = "oauth", feature = "sqlite"))]
 mod key_file;
 pub mod ledger;
-mod lock;
 #[doc(hidden)]
 pub mod macros;
 #[cfg(feature = "mcp")]

@@ -105,7 +105,6 @@ const CRATES: &[Layers] = &[
         folder: "crates/toolwright/src",
         order: &[
             "bounded",
-            "lock",
             "private_file",
             "process",
             "canonical",
@@ -145,7 +144,6 @@ const CRATES: &[Layers] = &[
     Layers {
         folder: "crates/toolwright-gateway/src",
         order: &[
-            "lock",
             "terminal",
             "key",
             "config",

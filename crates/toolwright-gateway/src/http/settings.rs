@@ -1,6 +1,7 @@
 //! Settings of connections: limits and certificate.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use parking_lot::RwLock;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::{http1, http2};
@@ -20,11 +21,11 @@ impl Current {
     }
 
     pub(super) fn get(&self) -> Arc<Settings> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.read())
     }
 
     pub(super) fn set(&self, settings: Settings) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        *self.0.write() = Arc::new(settings);
     }
 }
 

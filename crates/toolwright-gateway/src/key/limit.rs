@@ -5,11 +5,9 @@
 //! reserved first and corrected later, which can leave a debt. While there is debt, nothing is
 //! admitted.
 
+use parking_lot::Mutex;
 use std::num::NonZeroU64;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
-
-use crate::lock::lock;
 
 /// Time in which a bucket refills.
 const MINUTE: Duration = Duration::from_mins(1);
@@ -72,7 +70,7 @@ impl Meter {
 
     /// Changes the rates. The used number of requests and tokens stays.
     pub fn set(&self, rates: Rates, now: Instant) {
-        let mut buckets = lock(&self.0);
+        let mut buckets = self.0.lock();
         let changed = |before: Option<Bucket>, rate: Option<NonZeroU64>| {
             let used = before.map(|before| before.used_at(rate, now));
             rate.map(|rate| Bucket { rate, full: used.map(|used| now + used) })
@@ -84,7 +82,7 @@ impl Meter {
 
     /// Counts a number of requests, if there is capacity for all of them. If there is not, none is counted.
     pub fn admit(&self, count: u64, now: Instant) -> Result<(), Full> {
-        let mut buckets = lock(&self.0);
+        let mut buckets = self.0.lock();
         if let Some(tokens) = &buckets.tokens {
             // Capacity for one token: the number is not known yet.
             tokens.check(1, now, Limit::Tokens)?;
@@ -97,19 +95,19 @@ impl Meter {
 
     /// Counts a call of a plan, if there is capacity.
     pub fn call(&self, now: Instant) -> Result<(), Full> {
-        let Some(calls) = &mut lock(&self.0).calls else { return Ok(()) };
+        let Some(calls) = &mut self.0.lock().calls else { return Ok(()) };
         calls.try_take(1, now, Limit::Calls)
     }
 
     /// Whether tokens are limited.
     pub fn limits_tokens(&self) -> bool {
-        lock(&self.0).tokens.is_some()
+        self.0.lock().tokens.is_some()
     }
 
     /// Reserves tokens for a request, if there is capacity, and returns their number: at most half
     /// of the rate, so that a request whose estimate exceeds the limit can be admitted at all.
     pub fn reserve(&self, tokens: u64, now: Instant) -> Result<u64, Full> {
-        let mut buckets = lock(&self.0);
+        let mut buckets = self.0.lock();
         let Some(bucket) = &mut buckets.tokens else { return Ok(0) };
         let reserved = tokens.min(bucket.rate.get().div_ceil(2));
         bucket.try_take(reserved, now, Limit::Tokens)?;
@@ -118,7 +116,7 @@ impl Meter {
 
     /// Charges the tokens that a request used, in place of the reserved ones.
     pub fn charge(&self, reserved: u64, used: u64, now: Instant) {
-        let Some(bucket) = &mut lock(&self.0).tokens else { return };
+        let Some(bucket) = &mut self.0.lock().tokens else { return };
         match used.checked_sub(reserved) {
             Some(more) => bucket.take(more, now),
             None => bucket.give(reserved - used),

@@ -1,7 +1,8 @@
 //! Calls of MCP servers with tokens of the callers: a connection for each, and never the token of another one.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, Uri};
@@ -15,7 +16,6 @@ use toolwright::{SecretString, ToolError};
 
 use super::{authorization, http};
 use crate::config::{McpLogin, McpPlace};
-use crate::lock::lock;
 
 /// What the headers begin with that carry tokens; the name of the server follows.
 const HEADER_PREFIX: &str = "toolwright-mcp-token-";
@@ -123,7 +123,7 @@ impl CallerClients {
         }
         let key = hasher.finalize();
         let now = Instant::now();
-        let mut clients = lock(&self.clients);
+        let mut clients = self.clients.lock();
         clients.trim(now, MAX_CLIENTS - 1, usize::MAX);
         if let Some(known) = clients.renew(&key, now + IDLE) {
             return Ok(known.clone());

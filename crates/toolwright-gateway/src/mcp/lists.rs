@@ -1,14 +1,13 @@
 //! The last good lists of prompts and resources of a server.
 
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use toolwright::Json;
 use toolwright::mcp::{Client, ClientError, ListKind};
-
-use crate::lock::lock;
 
 /// How long a list is used before it is fetched again, if the server announces no change.
 const FRESH: Duration = Duration::from_mins(1);
@@ -92,14 +91,14 @@ impl List {
                 self.is_slow.store(true, Ordering::Relaxed);
             }
         }
-        lock(&self.state).entries.clone()
+        self.state.lock().entries.clone()
     }
 
     async fn fetch(&self, client: &Client, listing: Listing, changes: u64) {
         let _guard = self.fetching.lock().await;
         if !self.is_fresh(changes) {
             let fetched = listing.fetch(client).await;
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             match fetched {
                 Ok(entries) => {
                     state.entries = Arc::new(entries);
@@ -119,7 +118,7 @@ impl List {
     }
 
     fn is_fresh(&self, changes: u64) -> bool {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         state.changes == changes && state.fetched.is_some_and(|at| at.elapsed() < FRESH)
     }
 }

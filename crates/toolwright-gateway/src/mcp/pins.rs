@@ -1,11 +1,11 @@
 //! Approved definitions of tools of MCP servers, in the data folder: one file for each server, with the digest of each
 //! tool. A tool is approved when it is seen for the first time; later changes are approved with `toolwright mcp approve`.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::SystemTime;
 
 use toolwright::mcp::DefinitionPins;
@@ -14,7 +14,6 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use crate::config::PinMode;
-use crate::lock::lock;
 
 /// The folder in the data folder.
 const FOLDER: &str = "mcp-pins";
@@ -68,7 +67,7 @@ impl Pins {
     /// Returns the tools of the last listing whose definitions have changed, and those that were blocked and are no longer
     /// listed.
     pub fn changed_tools(&self) -> BTreeSet<String> {
-        lock(&self.changed).clone()
+        self.changed.lock().clone()
     }
 
     /// When the approvals were last written.
@@ -146,7 +145,7 @@ impl DefinitionPins for Pins {
             let all = definitions.iter().map(|(name, _)| name.clone());
             if self.blocks() { all.collect() } else { BTreeSet::new() }
         });
-        let mut known = lock(&self.changed);
+        let mut known = self.changed.lock();
         for tool in changed.difference(&known) {
             let server = &self.server;
             let what = if self.blocks() { "It is blocked until" } else { "Check it, then" };
@@ -167,6 +166,6 @@ impl DefinitionPins for Pins {
     }
 
     fn is_blocked(&self, tool: &str) -> bool {
-        self.blocks() && lock(&self.changed).contains(tool)
+        self.blocks() && self.changed.lock().contains(tool)
     }
 }

@@ -1,7 +1,8 @@
 //! Effects of tools in a run, for a reply that fails after them: the fault lists the calls that
 //! ran, and the reply asks SDKs not to retry.
 
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use toolwright::CallErrorKind;
@@ -10,7 +11,6 @@ use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Fault, Json, object};
 
 use crate::http::Reply;
-use crate::lock::lock;
 
 /// The header by which the SDKs of OpenAI and Anthropic decide whether to retry.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
@@ -62,28 +62,28 @@ impl Effects {
         };
         let tool = done.outcome.name.clone().unwrap_or_default();
         let call = done.outcome.call_id.clone().unwrap_or_default();
-        lock(&self.0).push(Effect { tool, call, end });
+        self.0.lock().push(Effect { tool, call, end });
     }
 
     /// Restores the effects of an earlier attempt.
     pub fn restore(&self, earlier: Vec<Effect>) {
-        *lock(&self.0) = earlier;
+        *self.0.lock() = earlier;
     }
 
     /// Returns all effects.
     pub fn list(&self) -> Vec<Effect> {
-        lock(&self.0).clone()
+        self.0.lock().clone()
     }
 
     /// Whether there were none.
     pub fn is_empty(&self) -> bool {
-        lock(&self.0).is_empty()
+        self.0.lock().is_empty()
     }
 
     /// Adds the effects to a fault that followed them.
     #[must_use]
     pub fn explain(&self, mut fault: Fault) -> Fault {
-        let each: Vec<String> = lock(&self.0).iter().map(Effect::describe).collect();
+        let each: Vec<String> = self.0.lock().iter().map(Effect::describe).collect();
         if !each.is_empty() {
             fault.message = format!(
                 "{}. Before this, the gateway ran tools with effects: {}. Only a request with the \

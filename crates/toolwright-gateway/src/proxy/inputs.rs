@@ -3,8 +3,9 @@
 //! A client that says with the header `toolwright-input` that it answers questions finds them at `/v1/inputs` while its
 //! request is in progress, and answers them there. For other clients questions are cancelled.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,7 +21,6 @@ use toolwright_core::{Json, object};
 
 use super::approvals::{seconds, write_time};
 use super::conversation::ConversationId;
-use crate::lock::lock;
 
 /// The header that lists how the client asks its user: `form`, `url` or both.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-input");
@@ -52,7 +52,7 @@ struct Asking<'i> {
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        lock(&self.inputs.0).remove(&self.id);
+        self.inputs.0.lock().remove(&self.id);
     }
 }
 
@@ -77,7 +77,7 @@ impl Inputs {
 
     /// Returns the questions of a caller, the oldest first.
     pub fn of_caller(&self, caller: &Caller) -> Vec<Object> {
-        let questions = lock(&self.0);
+        let questions = self.0.lock();
         let mut own: Vec<&Question> =
             questions.values().filter(|question| question.caller == *caller).collect();
         own.sort_by_key(|question| question.created);
@@ -92,7 +92,7 @@ impl Inputs {
         id: &str,
         answer: InputAnswer,
     ) -> Result<Option<Object>, String> {
-        let mut questions = lock(&self.0);
+        let mut questions = self.0.lock();
         let own = questions.get(id).filter(|question| question.caller == *caller);
         let Some(question) = own else { return Ok(None) };
         let form = question.document.get("request").and_then(|own| own.get("requestedSchema"));
@@ -124,7 +124,7 @@ impl Inputs {
             "conversation": conversation.as_str(),
             "created_at": write_time(created),
         };
-        let mut questions = lock(&self.0);
+        let mut questions = self.0.lock();
         let of_tenant = questions.values().filter(|own| own.caller.tenant == caller.tenant).count();
         if of_tenant >= MAX_PER_TENANT {
             return None;

@@ -5,15 +5,14 @@
 //! conversation, so that the model sees the whole of it. If they have expired, the request is still valid
 //! but lacks these turns.
 
+use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use toolwright::bounded::BoundedMap;
 use toolwright_core::part::Body;
 use toolwright_core::{Message, Part, Request, Role};
-
-use crate::lock::lock;
 
 /// Maximum size of all pending turns, in bytes of memory, approximately.
 const MAX_BYTES: usize = 64 << 20;
@@ -56,7 +55,7 @@ impl PendingTurns {
             return;
         }
         let key = (client.into(), conversation.into(), first);
-        let mut store = lock(&self.0);
+        let mut store = self.0.lock();
         store.insert(key, Arc::new(Turns { calls, messages }), size, now + AGE);
         store.trim(now, usize::MAX, MAX_BYTES);
     }
@@ -69,7 +68,7 @@ impl PendingTurns {
         now: Instant,
     ) {
         {
-            let mut store = lock(&self.0);
+            let mut store = self.0.lock();
             store.trim(now, usize::MAX, MAX_BYTES);
             if store.is_empty() {
                 return;
@@ -94,7 +93,7 @@ impl PendingTurns {
     }
 
     fn find(&self, (client, own): &(Arc<str>, Arc<str>), id: &str) -> Option<Arc<Turns>> {
-        lock(&self.0).get(&(Arc::clone(client), Arc::clone(own), id.to_owned())).cloned()
+        self.0.lock().get(&(Arc::clone(client), Arc::clone(own), id.to_owned())).cloned()
     }
 }
 

@@ -9,9 +9,10 @@
 
 mod client;
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use client::Client;
@@ -20,8 +21,6 @@ use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Scope};
 use toolwright_core::{Call, Json, Request};
 use toolwright_dialects::reasoning_cache::{CachedReasoning, CallKey};
 use toolwright_dialects::translate::Translator;
-
-use crate::lock::lock;
 
 /// The kind of the entries in the store.
 const KIND: &str = "reasoning";
@@ -99,7 +98,7 @@ impl ReasoningCache {
 
     /// Returns the approximate size in bytes.
     pub fn bytes(&self) -> usize {
-        lock(&self.store).bytes
+        self.store.lock().bytes
     }
 
     /// Caches the reasoning of a reply to a client, unless it alone would evict most other entries.
@@ -118,7 +117,7 @@ impl ReasoningCache {
         now: Instant,
         stored: Option<Instant>,
     ) {
-        let mut store = lock(&self.store);
+        let mut store = self.store.lock();
         store.sweep(&self.bounds, now);
         store.add(client, kept, now + self.bounds.age, stored);
         store.shrink(&self.bounds);
@@ -144,13 +143,13 @@ impl ReasoningCache {
     /// Finds the reasoning for a call of a client, by its id or a substitute for it.
     pub fn find(&self, client: &str, call: &Call, now: Instant) -> Option<Arc<CachedReasoning>> {
         let id = call.id.as_deref()?;
-        if self.is_empty() || !lock(&self.store).clients.get(client)?.has_id(id) {
+        if self.is_empty() || !self.store.lock().clients.get(client)?.has_id(id) {
             return None;
         }
         // The arguments are parsed outside of the lock.
         let (key, named) = (CallKey::of(call)?, CallKey::without_arguments(call));
         let found =
-            lock(&self.store).clients.get_mut(client)?.find(key, named, self.bounds.age, now);
+            self.store.lock().clients.get_mut(client)?.find(key, named, self.bounds.age, now);
         let (kept, is_due) = found?;
         if is_due {
             self.persist(client, &kept);

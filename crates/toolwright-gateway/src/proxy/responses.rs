@@ -21,8 +21,9 @@ pub mod record;
 pub mod resolve;
 pub mod state;
 
+use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use toolwright::store::StoreError;
 use toolwright::store::expiring::{Entry, ExpiringStore, Outcome, Scope};
@@ -31,7 +32,6 @@ use toolwright_core::{Fault, FaultClass};
 use crate::config::Responses;
 use crate::http::Share;
 use crate::key::Client;
-use crate::lock::lock;
 use crate::proxy::conversation::ConversationId;
 use crate::proxy::weight::weight;
 use record::{Content, Record, Stored};
@@ -74,11 +74,11 @@ impl ResponseStore {
 
     /// Changes the settings. Stored responses keep their lifetime.
     pub fn configure(&self, settings: Responses) {
-        *lock(&self.settings) = settings;
+        *self.settings.lock() = settings;
     }
 
     fn settings(&self) -> Responses {
-        *lock(&self.settings)
+        *self.settings.lock()
     }
 
     /// Waits until all responses are written.

@@ -9,8 +9,9 @@
 
 mod record;
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::OwnedMutexGuard;
@@ -29,7 +30,6 @@ use super::identity::{self, Attempt, Identity};
 use super::inbound::InboundRequest;
 use super::weight::weight;
 use crate::http::Share;
-use crate::lock::lock;
 
 /// The kind of the entries in the store.
 const KIND: &str = "run";
@@ -177,7 +177,7 @@ impl SavedRuns {
     /// Joins those who wait for a run. A first attempt does not wait.
     fn place(self: &Arc<SavedRuns>, scope: &Scope, name: String, attempt: Attempt) -> LockPlace {
         let key = (Arc::clone(&scope.owner), name);
-        let mut locks = lock(&self.locks);
+        let mut locks = self.locks.lock();
         if attempt == Attempt::First {
             locks.insert(key.clone(), Arc::default());
         }
@@ -301,7 +301,7 @@ impl Default for SavedRuns {
 
 impl Drop for LockPlace {
     fn drop(&mut self) {
-        let mut locks = lock(&self.runs.locks);
+        let mut locks = self.runs.locks.lock();
         let is_own = locks.get(&self.key).is_some_and(|lock| Arc::ptr_eq(lock, &self.lock));
         // The table and this value have one reference each; any further one is another attempt.
         if is_own && Arc::strong_count(&self.lock) <= 2 {

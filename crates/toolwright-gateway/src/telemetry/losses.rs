@@ -6,7 +6,7 @@
 
 mod header;
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use toolwright::Caller;
 use toolwright::bounded::BoundedMap;
@@ -14,7 +14,6 @@ use toolwright_core::{Dialect, Json, object};
 use toolwright_dialects::translate::Report;
 
 use super::RequestId;
-use crate::lock::lock;
 
 pub use header::{HEADER, value};
 
@@ -59,19 +58,19 @@ impl Losses {
             return;
         }
         let (id, weight) = (lost.id, lost.weight());
-        let mut reports = lock(&self.reports);
+        let mut reports = self.reports.lock();
         reports.insert(id, lost, weight, ());
         while reports.pop_excess(self.max_entries, WEIGHT).is_some() {}
     }
 
     /// Returns the report of an exchange, if the client made it.
     pub fn find(&self, id: RequestId, client: &Caller) -> Option<Json> {
-        lock(&self.reports).get(&id).filter(|lost| lost.client == *client).map(Lost::to_json)
+        self.reports.lock().get(&id).filter(|lost| lost.client == *client).map(Lost::to_json)
     }
 
     /// Returns the number of reports.
     pub fn len(&self) -> usize {
-        lock(&self.reports).len()
+        self.reports.lock().len()
     }
 
     /// Whether there is no report.

@@ -28,9 +28,10 @@
 mod count;
 mod label;
 
+use parking_lot::RwLock;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -161,7 +162,7 @@ impl Metrics {
     /// Sets the model names that have their own label value.
     pub fn know<N: Into<Arc<str>>>(&self, models: impl IntoIterator<Item = N>) {
         let models = models.into_iter().map(Into::into).collect();
-        *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
+        *self.models.write() = models;
     }
 
     /// Sets the number of tools with changed definitions of each MCP server.
@@ -210,12 +211,12 @@ impl Metrics {
 
     /// Returns the label value of a function.
     fn function(&self, name: &Arc<str>) -> Arc<str> {
-        let known = self.functions.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.functions.read();
         if let Some(known) = known.get(name) {
             return Arc::clone(known);
         }
         drop(known);
-        let mut known = self.functions.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.functions.write();
         if known.len() >= MAX_FUNCTIONS && !known.contains(name) {
             return Arc::clone(&self.other);
         }
@@ -225,7 +226,7 @@ impl Metrics {
 
     /// Returns the label value of a model.
     fn model(&self, asked: Option<&Arc<str>>) -> Arc<str> {
-        let models = self.models.read().unwrap_or_else(PoisonError::into_inner);
+        let models = self.models.read();
         asked.and_then(|asked| models.get(asked)).unwrap_or(&self.other).clone()
     }
 }

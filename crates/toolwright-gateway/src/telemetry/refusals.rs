@@ -1,15 +1,14 @@
 //! Refusals of requests without a valid key: anyone can cause them, so the ledger has one entry for all of a minute with the
 //! same reason, with their number.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use toolwright::ledger::ExchangeEntry;
 use toolwright_core::FaultClass;
 
 use super::Records;
-use crate::lock::lock;
 
 /// The time that one entry covers.
 const INTERVAL: Duration = Duration::from_mins(1);
@@ -21,7 +20,7 @@ pub(super) struct Refusals(Mutex<HashMap<Option<FaultClass>, (Instant, ExchangeE
 impl Refusals {
     /// Counts a refusal.
     pub(super) fn add(&self, entry: ExchangeEntry, now: Instant) {
-        let mut waiting = lock(&self.0);
+        let mut waiting = self.0.lock();
         let counted =
             waiting.entry(entry.error).or_insert((now, ExchangeEntry { count: 0, ..entry }));
         counted.1.count += 1;
@@ -33,7 +32,7 @@ impl Refusals {
     }
 
     fn take(&self, now: Option<Instant>) -> Vec<ExchangeEntry> {
-        let mut waiting = lock(&self.0);
+        let mut waiting = self.0.lock();
         let is_over = |began: Instant| now.is_none_or(|now| now.duration_since(began) >= INTERVAL);
         let over = waiting.extract_if(|_, (began, _)| is_over(*began));
         over.map(|(_, (_, entry))| entry).collect()

@@ -1,9 +1,10 @@
 //! Records what a run of tools does. The run and the recorder of its exchange share the record, because
 //! the run does not own the body of the reply.
 
+use parking_lot::Mutex;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use toolwright::call::CallResult;
 use toolwright_core::{Dialect, Usage};
@@ -12,7 +13,6 @@ use toolwright_dialects::translate::Report;
 
 use super::AttemptContext;
 use super::record::{Attempt, ExchangeRecord, ExecutedCall};
-use crate::lock::lock;
 
 /// What a run did so far. Clones share one state.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ impl RunRecord {
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut lock(&self.state))
+        change(&mut self.state.lock())
     }
 
     /// The context of the next attempt at an upstream.

@@ -1,12 +1,12 @@
 //! Bodies between the gateway and its upstreams, for the ledger.
 
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use toolwright::transport::BodyObserver;
 
 use super::record::{Payloads, UpstreamPayloads};
-use crate::lock::lock;
 
 /// Maximum number of bytes of a body that are recorded.
 pub(super) const MAX_RECORDED_BODY: usize = 1 << 20;
@@ -21,14 +21,14 @@ pub struct WireRecorder(Arc<Mutex<UpstreamPayloads>>);
 impl WireRecorder {
     /// Records the body of a request, and returns the function that records the body of its reply.
     pub fn begin(&self, upstream: &str, request: &Bytes) -> BodyObserver {
-        let (own, mut all) = (self.clone(), lock(&self.0));
+        let (own, mut all) = (self.clone(), self.0.lock());
         let (index, request) = (all.len(), request.slice(..request.len().min(MAX_RECORDED_BODY)));
         if index < MAX_RECORDED_ATTEMPTS {
             all.push((upstream.into(), Payloads { request, ..Payloads::default() }));
         }
         Box::new(move |bytes| {
             // The record is taken when the exchange ends.
-            if let Some((_, Payloads { response, .. })) = lock(&own.0).get_mut(index) {
+            if let Some((_, Payloads { response, .. })) = own.0.lock().get_mut(index) {
                 let room = MAX_RECORDED_BODY.saturating_sub(response.len());
                 response.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
@@ -37,6 +37,6 @@ impl WireRecorder {
 
     /// Takes all bodies.
     pub(super) fn take(&self) -> UpstreamPayloads {
-        std::mem::take(&mut *lock(&self.0))
+        std::mem::take(&mut *self.0.lock())
     }
 }

@@ -10,9 +10,10 @@ mod process;
 mod stream;
 mod workspace;
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use toolwright_core::json::Object;
 use toolwright_core::schema::SchemaError;
@@ -28,7 +29,6 @@ use super::store::PrefabVersion;
 use crate::bounded::BoundedMap;
 use crate::error::ToolError;
 use crate::handler::Handler;
-use crate::lock::lock;
 use crate::plan::local::nested::plan_tool_with;
 use crate::process::Confinement;
 use crate::redact::known::KnownSecrets;
@@ -242,14 +242,14 @@ impl Runner {
         function: &Function,
     ) -> Result<CompiledTool, FunctionError> {
         let key = (version.digest.as_str().into(), function.name.as_str().into());
-        if let Some(known) = lock(&self.compiled).renew(&key, ()) {
+        if let Some(known) = self.compiled.lock().renew(&key, ()) {
             return Ok(known.clone());
         }
         let handler = self.handler(version, function)?;
         let name = handler.tool().name.clone();
         let tool = CompiledTool::new(handler)
             .map_err(|source| FunctionError::Schema { function: name, source })?;
-        let mut compiled = lock(&self.compiled);
+        let mut compiled = self.compiled.lock();
         // Another call may have been faster; its tool has the cache and the limit.
         if let Some(known) = compiled.get(&key) {
             return Ok(known.clone());

@@ -8,10 +8,10 @@ mod snapshot;
 mod tools;
 mod vectors;
 
+use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{
-    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
+use std::sync::{Arc, OnceLock};
 
 use toolwright_core::Json;
 pub use toolwright_search::{Dictionary, DictionaryError};
@@ -20,7 +20,6 @@ use toolwright_search::{Document, Index, Options, Parameter, Prefab, Ranker};
 use super::access::Access;
 use super::manifest::{Function, Manifest, Visibility};
 use super::store::{Catalog, CatalogError};
-use crate::lock::lock;
 pub use hit::{FunctionHit, PrefabHit};
 pub use tools::rank_tools;
 use vectors::EmbedProgress;
@@ -214,7 +213,7 @@ impl Catalog {
     /// not searched. Clones of the catalog share them.
     pub(super) fn hide_parameters(&self, hidden: Parameters) {
         let state = &self.search_index().state;
-        if state.read().unwrap_or_else(PoisonError::into_inner).hidden != hidden {
+        if state.read().hidden != hidden {
             let mut state = self.write_state();
             (state.hidden, state.is_outdated) = (hidden, true);
         }
@@ -284,7 +283,7 @@ impl Catalog {
         let state = &self.search_index().state;
         let revision = self.revision()?;
         {
-            let state = state.read().unwrap_or_else(PoisonError::into_inner);
+            let state = state.read();
             if state.is_current(revision) {
                 return Ok(state);
             }
@@ -299,7 +298,7 @@ impl Catalog {
         if let Some(bytes) = snapshot {
             self.write_snapshot(&bytes);
         }
-        Ok(state.read().unwrap_or_else(PoisonError::into_inner))
+        Ok(state.read())
     }
 
     /// Brings a state up to date. Returns the snapshot if it is to be written.
@@ -369,11 +368,11 @@ impl Catalog {
     }
 
     fn search_warnings(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        lock(&self.search_index().warnings)
+        self.search_index().warnings.lock()
     }
 
     fn write_state(&self) -> RwLockWriteGuard<'_, State> {
-        self.search_index().state.write().unwrap_or_else(PoisonError::into_inner)
+        self.search_index().state.write()
     }
 }
 

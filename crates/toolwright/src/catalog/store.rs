@@ -11,9 +11,10 @@ mod publish;
 mod rows;
 mod version;
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -25,7 +26,6 @@ use super::compatibility::Compatibility;
 use super::manifest::{Manifest, Visibility};
 use super::search::{ChangedPrefab, SearchIndex};
 use super::seed;
-use crate::lock::lock;
 use crate::private_file;
 use crate::store::{self, StoreError};
 use error::{Abort, MAX_SUGGESTIONS, suggest};
@@ -97,7 +97,10 @@ impl Catalog {
             search: SearchIndex::default(),
         };
         let catalog = Catalog(Arc::new(inner));
-        lock(&catalog.0.writer)
+        catalog
+            .0
+            .writer
+            .lock()
             .busy_timeout(PATIENCE)
             .map_err(|error| StoreError::of(&catalog.0.path, &error))?;
         catalog.clean()?;
@@ -146,7 +149,7 @@ impl Catalog {
         self.read(|connection| -> Result<_, Abort> {
             let revision = rows::revision(connection)?;
             {
-                let mut cache = lock(&self.0.cache);
+                let mut cache = self.0.cache.lock();
                 if cache.revision != revision {
                     *cache = Cache { revision, ..Cache::default() };
                 }
@@ -162,7 +165,7 @@ impl Catalog {
             let Some(row) = rows::version(connection, id, &exact)? else { return Ok(None) };
             let bytes = row.document.len();
             let found = Arc::new(self.load(row)?);
-            let mut cache = lock(&self.0.cache);
+            let mut cache = self.0.cache.lock();
             if cache.bytes + bytes > MAX_CACHED_BYTES {
                 *cache = Cache { revision: cache.revision, ..Cache::default() };
             }
@@ -389,7 +392,7 @@ impl Catalog {
             return Ok(());
         }
         let set_patience = |patience| {
-            let set = lock(&self.0.writer).busy_timeout(patience);
+            let set = self.0.writer.lock().busy_timeout(patience);
             set.map_err(|error| StoreError::of(&self.0.path, &error))
         };
         set_patience(Duration::ZERO)?;
@@ -435,7 +438,7 @@ impl Catalog {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, CatalogError> {
-        let connection = lock(&self.0.reader);
+        let connection = self.0.reader.lock();
         read(&connection).map_err(|error| error.into().at(&self.0.path))
     }
 
@@ -451,7 +454,7 @@ impl Catalog {
         &self,
         change: impl FnOnce(&Transaction<'_>, u64) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut connection = lock(&self.0.writer);
+        let mut connection = self.0.writer.lock();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let revision = rows::next_revision(&transaction)?;
         let changed = change(&transaction, revision)?;

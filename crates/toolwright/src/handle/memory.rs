@@ -5,9 +5,10 @@
 //! another. For some time after that the owner gets the error "expired"; other owners always get
 //! "unknown".
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -16,7 +17,6 @@ use super::{
     HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, Owner, StoredValue,
 };
 use crate::bounded::BoundedMap;
-use crate::lock::lock;
 
 /// Limits of a store. [`MemoryHandles`] applies them to all values together, and a store in a file to
 /// the values of each tenant.
@@ -97,7 +97,7 @@ impl MemoryHandles {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.state.lock()
     }
 }
 

@@ -1,13 +1,13 @@
 //! A ledger in memory, for the lifetime of the process.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::admit::Data;
 use super::chain::{Broken, Follower, Head, Verified};
 use super::query::{Order, Query};
 use super::{Entry, Ledger, Recorded};
-use crate::lock::lock;
 
 /// A ledger in memory. Clones share it.
 ///
@@ -55,17 +55,17 @@ impl MemoryLedger {
 
     /// Returns the number of dropped entries.
     pub fn dropped(&self) -> u64 {
-        lock(&self.state).start.sequence
+        self.state.lock().start.sequence
     }
 
     /// Returns the end of the chain.
     pub fn head(&self) -> Head {
-        lock(&self.state).head
+        self.state.lock().head
     }
 
     /// Returns the entries that match a query.
     pub fn entries(&self, query: &Query) -> Vec<Recorded> {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         let wanted = |each: &&Recorded| query.wants(each.sequence, &each.entry);
         let entries = state.entries.iter().filter(wanted);
         match query.order {
@@ -76,7 +76,7 @@ impl MemoryLedger {
 
     /// Verifies the chain over the stored entries.
     pub fn verify(&self) -> Result<Verified, Broken> {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         let mut chain = Follower::new(state.start, None);
         for Recorded { sequence, link, entry, .. } in &state.entries {
             chain.follow(Head { sequence: *sequence, link: *link }, &entry.text())?;
@@ -95,7 +95,7 @@ impl Ledger for MemoryLedger {
     fn record(&self, entry: Entry) {
         let entry = self.data.admit(entry);
         let text = entry.text();
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.head = state.head.next(&text);
         let Head { sequence, link } = state.head;
         state.entries.push_back(Recorded { sequence, link, data_digest: None, entry });

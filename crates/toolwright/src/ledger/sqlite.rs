@@ -14,9 +14,10 @@ mod health;
 mod rows;
 mod session;
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::oneshot;
@@ -25,7 +26,6 @@ use super::admit::Data;
 use super::chain::{Broken, Head, Verified};
 use super::query::Query;
 use super::{Backpressure, Entry, Ledger, Recorded};
-use crate::lock::lock;
 use crate::store::{self, JobSender, StoreError, Urgency, Writer};
 pub use file::LedgerFile;
 use health::Health;
@@ -268,7 +268,7 @@ impl Ledger for SqliteLedger {
             return;
         }
         self.backlog.waiting.fetch_add(1, Ordering::Relaxed);
-        let mut fresh = lock(&self.backlog.fresh);
+        let mut fresh = self.backlog.fresh.lock();
         fresh.entries.push(entry);
         if std::mem::replace(&mut fresh.posted, true) {
             return;
@@ -357,11 +357,11 @@ impl Backlog {
         let (own, back) = (self.clone(), self.clone());
         let apply = move |change: &rusqlite::Transaction<'_>| {
             own.health.check(&own.path, change)?;
-            let mut fresh = lock(&own.fresh);
+            let mut fresh = own.fresh.lock();
             let entries = std::mem::take(&mut fresh.entries);
             fresh.posted = false;
             drop(fresh);
-            let mut leaving = lock(&own.leaving);
+            let mut leaving = own.leaving.lock();
             leaving.extend(entries.into_iter().map(|entry| Row::new(data.admit(entry))));
             let missing = own.unreported.load(Ordering::Relaxed);
             let head = rows::append(change, &mut leaving)?;
@@ -378,7 +378,7 @@ impl Backlog {
             if let Ok((_, missing)) = committed {
                 back.unreported.fetch_sub(missing, Ordering::Relaxed);
                 // Every entry of this write is in the file; newer ones are not in a row yet.
-                let left = std::mem::take(&mut *lock(&back.leaving)).len();
+                let left = std::mem::take(&mut *back.leaving.lock()).len();
                 back.waiting.fetch_sub(left, Ordering::Relaxed);
             }
             // Most callers do not wait for the acknowledgement.

@@ -11,8 +11,9 @@ mod secrets;
 mod sse;
 mod stdio;
 
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -34,7 +35,6 @@ use super::protocol::{
     COMPLETE, GET_PROMPT, LIST_PROMPTS, LIST_RESOURCES, LIST_TEMPLATES, LIST_TOOLS,
     METHOD_NOT_FOUND, READ_RESOURCE,
 };
-use crate::lock::lock;
 use changes::{Changes, Subscription};
 use connection::Connection;
 pub(super) use connection::Outgoing;
@@ -140,7 +140,7 @@ impl Client {
 
     /// Returns what the server said about itself when it was last connected, without a connection.
     pub fn last_info(&self) -> Option<ServerInfo> {
-        lock(&self.0.last_info).clone()
+        self.0.last_info.lock().clone()
     }
 
     /// Sends a request, and returns its result.
@@ -371,7 +371,7 @@ impl Client {
                 state.failure = None;
                 state.connection = Some(connection.clone());
                 let info = Some(connection.info.clone());
-                *lock(&self.0.last_info) = info;
+                *self.0.last_info.lock() = info;
                 if std::mem::replace(&mut state.was_connected, true) {
                     // Everything may have changed meanwhile.
                     changes.all_changed();

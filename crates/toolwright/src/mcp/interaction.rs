@@ -3,10 +3,11 @@
 //! A host puts an [`Interaction`] into the context of a session. Tools of MCP servers use it; without one, a
 //! server that asks for input is told that the user cancelled.
 
+use parking_lot::Mutex;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -18,7 +19,6 @@ use super::message::{Notification, RpcError};
 use super::protocol::{ELICIT, LIST_ROOTS, LOG, METHOD_NOT_FOUND, PROGRESS, SAMPLE};
 use super::redaction;
 use crate::error::ToolError;
-use crate::lock::lock;
 use crate::redact::known::KnownSecrets;
 use crate::session::{Pauses, Scope, Session};
 
@@ -262,7 +262,7 @@ impl Interaction {
 
     /// Returns a question of this call that was cancelled because the caller cannot be asked.
     pub(super) fn unanswered(&self) -> Option<String> {
-        lock(&self.unanswered).clone()
+        self.unanswered.lock().clone()
     }
 
     /// Refuses a call that needs a caller who answers requests of a method.
@@ -288,7 +288,7 @@ impl Interaction {
             return match request.method.as_str() {
                 ELICIT => {
                     let message = request.params.get("message").and_then(Json::as_str);
-                    *lock(&self.unanswered) = Some(message.unwrap_or_default().to_owned());
+                    *self.unanswered.lock() = Some(message.unwrap_or_default().to_owned());
                     Ok(InputAnswer::Cancel.into_result())
                 }
                 method => {

@@ -6,10 +6,11 @@
 mod pinned;
 mod remote;
 
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -28,7 +29,6 @@ use super::pins::DefinitionPins;
 use crate::error::ToolError;
 use crate::handle;
 use crate::handler::Handler;
-use crate::lock::lock;
 use crate::session::Session;
 use crate::settings::{Effect, Fill, SlotOutput, ValueForm};
 use crate::toolbox::{SourceError, SourceFuture, SourceProblem, ToolPage, ToolSource};
@@ -206,7 +206,7 @@ impl McpSource {
 
     /// Returns the name that a listed tool has at the server.
     pub fn own_name(&self, tool: &str) -> Option<String> {
-        let listed = lock(&self.listed);
+        let listed = self.listed.lock();
         listed.tools.get(tool)?.wire.get("name").and_then(Json::as_str).map(str::to_owned)
     }
 
@@ -223,7 +223,7 @@ impl McpSource {
         let era = self.client.info().await.map_err(failed)?.era();
         let revision = self.pins.as_ref().map(|pins| pins.revision()).unwrap_or_default();
         let mut wires = self.client.list_tools().await.map_err(failed)?;
-        if wires.is_empty() && !lock(&self.listed).tools.is_empty() {
+        if wires.is_empty() && !self.listed.lock().tools.is_empty() {
             sleep(CONFIRM_AFTER).await;
             wires = self.client.list_tools().await.map_err(failed)?;
         }
@@ -231,7 +231,7 @@ impl McpSource {
             Some(pins) => pins.compare(&wires, revision).await,
             None => HashSet::new(),
         };
-        let mut known = lock(&self.listed).tools.clone();
+        let mut known = self.listed.lock().tools.clone();
         let mut tools: HashMap<String, Entry> = HashMap::new();
         let mut page = ToolPage::default();
         let mut labels = BTreeSet::new();
@@ -270,7 +270,7 @@ impl McpSource {
             }
         }
         page.problems.extend(self.unlisted(&labels));
-        let mut listed = lock(&self.listed);
+        let mut listed = self.listed.lock();
         listed.tools = tools;
         listed.is_complete = true;
         Ok(page)
@@ -432,14 +432,14 @@ impl ToolSource for McpSource {
 
     fn list<'a>(&'a self, _: Option<&'a str>) -> SourceFuture<'a, Result<ToolPage, SourceError>> {
         Box::pin(async {
-            lock(&self.changes).mark_unchanged();
+            self.changes.lock().mark_unchanged();
             {
                 // A listing that is dropped at its deadline counts as failed.
-                let mut listed = lock(&self.listed);
+                let mut listed = self.listed.lock();
                 listed.failures = listed.failures.saturating_add(1);
             }
             let page = self.refresh().await?;
-            lock(&self.listed).failures = 0;
+            self.listed.lock().failures = 0;
             Ok(page)
         })
     }
@@ -452,20 +452,20 @@ impl ToolSource for McpSource {
             if !self.may_offer(name) {
                 return Ok(None);
             }
-            if !lock(&self.listed).is_complete {
+            if !self.listed.lock().is_complete {
                 self.refresh().await?;
             }
-            Ok(lock(&self.listed).tools.get(name).map(|entry| entry.handler.clone()))
+            Ok(self.listed.lock().tools.get(name).map(|entry| entry.handler.clone()))
         })
     }
 
     fn changed(&self) -> SourceFuture<'_, ()> {
         Box::pin(async {
-            let failures = lock(&self.listed).failures;
+            let failures = self.listed.lock().failures;
             if failures > 0 {
                 return sleep((FIRST_RETRY * (1 << failures.min(6))).min(MAX_RETRY)).await;
             }
-            let mut changes = lock(&self.changes).clone();
+            let mut changes = self.changes.lock().clone();
             if changes.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }

@@ -1,8 +1,9 @@
 //! A model that returns scripted responses and records its requests, for tests and examples.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use toolwright_core::event::{Delta, split};
 use toolwright_core::json::Text;
@@ -11,7 +12,6 @@ use toolwright_core::{
 };
 
 use super::{EventStream, Model, Upstream, event_stream};
-use crate::lock::lock;
 
 /// A script of responses. Clones share the script and the recorded requests.
 #[derive(Clone, Default)]
@@ -133,7 +133,7 @@ impl ScriptedModel {
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {
-        lock(&self.0)
+        self.0.lock()
     }
 }
 

@@ -10,8 +10,9 @@
 //! A refresh runs in a task of its own: a caller that stops waiting does not interrupt it, since the server may
 //! have rotated the refresh token already.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
@@ -22,7 +23,6 @@ use super::client::OAuthClient;
 use super::error::OAuthError;
 use super::store::{TokenStore, TokenStoreError};
 use super::token::Token;
-use crate::lock::lock;
 
 /// A token is refreshed this long before it expires, if its lifetime is longer than ten times that.
 const EARLY: Duration = Duration::from_mins(1);
@@ -164,7 +164,7 @@ impl TokenSource {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.state.lock()
     }
 
     /// Whether a token can be replaced without a login.

@@ -1,5 +1,6 @@
 //! Stores of tokens: in memory, or in encrypted files.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
@@ -7,7 +8,7 @@ use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -16,7 +17,6 @@ use zeroize::Zeroizing;
 
 use super::token::Token;
 use crate::key_file::{self, KEY_BYTES, KeyFileError};
-use crate::lock::lock;
 use crate::private_file;
 use crate::secret::Secret;
 
@@ -88,7 +88,7 @@ impl MemoryTokens {
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<String, Token>) -> T) -> T {
-        change(&mut lock(&self.0))
+        change(&mut self.0.lock())
     }
 }
 

@@ -4,8 +4,9 @@ mod drive;
 mod host;
 pub(crate) mod nested;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use tokio_util::sync::CancellationToken;
@@ -31,7 +32,6 @@ use super::start::{blocking, check_run, digests, new_record, now_ms};
 use super::tools::plan_tools;
 use crate::context::Context;
 use crate::ledger::ApprovalEntry;
-use crate::lock::lock;
 use crate::session::Caller;
 use crate::toolbox::Toolbox;
 
@@ -176,7 +176,7 @@ impl LocalEngine {
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, LiveRun>> {
-        lock(&self.live)
+        self.live.lock()
     }
 
     async fn tools(&self, plan: &Plan) -> PlanTools {
@@ -466,7 +466,7 @@ impl Engine for LocalEngine {
             let report = move || {
                 let Loaded { record, mut replay, nested_questions, memory, .. } = loaded;
                 replay.prepare_report(running.is_some());
-                let running = running.map(|calls| lock(&calls).clone()).unwrap_or_default();
+                let running = running.map(|calls| calls.lock().clone()).unwrap_or_default();
                 for ((step, _), started_ms) in running {
                     replay.start(step, started_ms);
                 }

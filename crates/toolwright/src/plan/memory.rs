@@ -1,10 +1,11 @@
 //! The memory of runs: what a run holds is reserved in the budget of the host before it is built.
 
+use parking_lot::Mutex;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use toolwright_core::plan::StepError;
@@ -12,7 +13,6 @@ use toolwright_core::plan::StepError;
 use crate::context::Context;
 #[cfg(feature = "catalog")]
 use crate::error::ToolError;
-use crate::lock::lock;
 
 /// Memory that the values of runs may take. A host adds one to the [context](crate::Context) of its runs.
 pub trait MemoryBudget: Send + Sync {
@@ -63,7 +63,7 @@ impl Reservation {
         if bytes >= refused {
             self.refused.store(usize::MAX, Ordering::Relaxed);
         }
-        *lock(&self.bytes) += bytes;
+        *self.bytes.lock() += bytes;
         Ok(())
     }
 
@@ -77,7 +77,7 @@ impl Reservation {
     /// Releases some of the bytes.
     pub(crate) fn shrink(&self, bytes: usize) {
         let Some(PlanMemory(budget)) = &self.budget else { return };
-        let mut held = lock(&self.bytes);
+        let mut held = self.bytes.lock();
         let bytes = bytes.min(*held);
         *held -= bytes;
         budget.release(bytes);

@@ -8,9 +8,10 @@
 //! The drive of the run makes all writes, in its own future: when it is dropped, a call that goes on for a while cannot
 //! change the run, which another drive may continue.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::{OnceCell, mpsc, oneshot};
@@ -23,7 +24,6 @@ use super::replay::{NestedEntries, NestedQuestion, has_answer, nested_questions,
 use super::start::now_ms;
 use crate::call::journal::{Begun, Intent, Journal, JournalError, SharedJournal};
 use crate::call::key;
-use crate::lock::lock;
 use crate::session::{Scope, Session};
 
 /// The beginning of the idempotency key of a step's call; other keys are hexadecimal.
@@ -138,7 +138,7 @@ impl RunScope {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.state.lock()
     }
 
     /// Begins to drive the plan of a call. Returns the messages to it, and what ends it.

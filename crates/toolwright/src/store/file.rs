@@ -1,16 +1,15 @@
 //! Opens SQLite files: creates a file that only its owner may read, checks its format before
 //! changing it, and migrates it to the newest version.
 
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::StoreError;
-use crate::lock::lock;
 
 use crate::private_file;
 
@@ -130,7 +129,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
 /// Creates an empty file that only its owner may read; SQLite creates the files beside it with the
 /// same permissions.
 fn create(path: &Path) -> io::Result<()> {
-    let _guard = lock(&CREATING);
+    let _guard = CREATING.lock();
     match private_file::create(path) {
         Ok(file) => file.sync_all()?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),

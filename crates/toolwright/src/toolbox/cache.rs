@@ -3,8 +3,9 @@
 //! A result may depend on the caller, so the key includes the caller, and the run if the tool uses
 //! context. Concurrent equal calls run once; the others wait for the result.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
@@ -16,7 +17,6 @@ use crate::bounded::BoundedMap;
 use crate::call::key;
 use crate::error::CallError;
 use crate::handler::Handler;
-use crate::lock::lock;
 use crate::output::{Content, Output};
 use crate::session::{Scope, Session};
 
@@ -91,7 +91,7 @@ impl Cache {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.state.lock()
     }
 }
 

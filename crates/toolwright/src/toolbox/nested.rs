@@ -11,9 +11,10 @@
 //! - It ends with the outer call: by its deadline and its cancellation.
 //! - It cannot wait for a person, because a running function cannot be stored and continued elsewhere.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 
 use tokio::time::Instant;
 use toolwright_core::{Arguments, Call, Json};
@@ -26,7 +27,6 @@ use crate::call::key::{self, CallPosition};
 use crate::call::{CallResult, CallStatus, Completeness, canonical};
 use crate::context::Context;
 use crate::error::{CallError, CallErrorKind};
-use crate::lock::lock;
 use crate::session::{Pauses, Scope, Session};
 
 /// Maximum number of calls within each other, the outermost included.
@@ -83,7 +83,7 @@ impl ActiveCall {
     /// ones.
     pub(crate) fn start_attempt(&self, attempt: u32) {
         self.attempts.store(attempt, Ordering::Relaxed);
-        lock(&self.nested).clear();
+        self.nested.lock().clear();
     }
 
     /// Whether this call, or one around it, is made again because it failed.
@@ -97,7 +97,7 @@ impl ActiveCall {
             Json::Object(arguments) => canonical(arguments),
             other => other.compact(),
         };
-        let mut nested = lock(&self.nested);
+        let mut nested = self.nested.lock();
         let count = nested.entry(key::digest(&[tool, &arguments])).or_default();
         *count += 1;
         *count - 1

@@ -3,10 +3,12 @@
 //! Listing compiles nothing. A tool is resolved and compiled when it is called for the first time, and kept
 //! until it changes, or until too many others were called. A call in flight keeps the tool that it found.
 
+use parking_lot::Mutex;
+use parking_lot::RwLock;
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -22,7 +24,6 @@ use crate::bounded::BoundedMap;
 use crate::error::{CallError, CallErrorKind};
 use crate::handle;
 use crate::handler::Handler;
-use crate::lock::lock;
 
 /// Maximum duration of a complete listing of one source.
 const LISTING_DEADLINE: Duration = Duration::from_secs(30);
@@ -138,7 +139,7 @@ impl Sources {
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        self.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.snapshot.read().clone()
     }
 
     /// Lists all sources. The tools of each are there as soon as it has answered.
@@ -149,7 +150,7 @@ impl Sources {
     async fn refresh_slot(&self, index: usize) {
         let slot = &self.slots[index];
         let _guard = slot.refreshing.lock().await;
-        lock(&slot.problems).clear();
+        slot.problems.lock().clear();
         let listed = guarded(LISTING_DEADLINE, list_pages(&*slot.source)).await.flatten();
         self.publish(index, listed);
     }
@@ -157,7 +158,7 @@ impl Sources {
     /// Puts the listing of a source into the snapshot. One that failed keeps the tools of the last one.
     fn publish(&self, index: usize, listed: Result<Listing, SourceError>) {
         // A tool that is resolved meanwhile is not kept, because the snapshot has changed.
-        let mut compiled = lock(&self.compiled);
+        let mut compiled = self.compiled.lock();
         let before = self.snapshot();
         let mut listings = before.listings.clone();
         listings.resize_with(self.slots.len(), Arc::default);
@@ -166,7 +167,7 @@ impl Sources {
             problems: vec![SourceProblem::Listing(error)],
         }));
         let after = Arc::new(self.merge(listings));
-        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = after.clone();
+        *self.snapshot.write() = after.clone();
         let is_unchanged = |name: &str, known: &Compiled| {
             let listed = before.get(name).zip(after.get(name));
             listed.is_some_and(|(old, new)| {
@@ -242,7 +243,7 @@ impl Sources {
     /// Finds a tool by its name, listed or not, and compiles it if that has not been done.
     pub(crate) async fn find(&self, name: &str) -> Result<Option<Arc<Item>>, CallError> {
         let mut earlier = None;
-        if let Some(known) = lock(&self.compiled).renew(name, ()) {
+        if let Some(known) = self.compiled.lock().renew(name, ()) {
             if !known.is_stale {
                 return known.item.clone().map(Some).ok_or_else(|| unavailable(name));
             }
@@ -261,7 +262,7 @@ impl Sources {
                     let listed = snapshot.get(name).map(|listed| listed.name.clone());
                     let tool = listed.unwrap_or_else(|| lookup::shortened(name).into());
                     let error = unavailable(&tool).retryable();
-                    note(&mut lock(&slot.problems), SourceProblem::Resolving { tool, source });
+                    note(&mut slot.problems.lock(), SourceProblem::Resolving { tool, source });
                     return Err(error);
                 }
             };
@@ -295,7 +296,7 @@ impl Sources {
         match Item::new(handler) {
             Ok(item) => Some(Arc::new(item)),
             Err(source) => {
-                note(&mut lock(&slot.problems), SourceProblem::Schema { tool, source });
+                note(&mut slot.problems.lock(), SourceProblem::Schema { tool, source });
                 None
             }
         }
@@ -304,7 +305,7 @@ impl Sources {
     /// Keeps a tool, unless the sources were listed meanwhile. Another call may have been faster; then its
     /// item is returned, which has the limit and the cache of the tool.
     fn keep(&self, name: &str, resolved: Compiled, snapshot: &Arc<Snapshot>) -> Option<Arc<Item>> {
-        let mut compiled = lock(&self.compiled);
+        let mut compiled = self.compiled.lock();
         if !Arc::ptr_eq(snapshot, &self.snapshot()) {
             return resolved.item;
         }
@@ -327,7 +328,7 @@ impl Sources {
             let listing = snapshot.listings.get(index).map(|listing| &*listing.problems);
             let mut problems = listing.unwrap_or_default().to_vec();
             problems.extend(snapshot.shadowed.get(index).into_iter().flatten().cloned());
-            problems.extend(lock(&slot.problems).iter().cloned());
+            problems.extend(slot.problems.lock().iter().cloned());
             SourceReport {
                 source: slot.source.name().to_owned(),
                 tools: tools[index],

@@ -1,13 +1,12 @@
 //! The progress of a run: a line that changes on a terminal, plain lines elsewhere.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use toolwright::plan::{Observer, Plan, PlanEvent, PlanEventKind, StepState};
-
-use crate::lock::lock;
 use crate::terminal::{Escaped, counted, width, without_advice};
+use toolwright::plan::{Observer, Plan, PlanEvent, PlanEventKind, StepState};
 
 /// Number of characters of the bar.
 const BAR: usize = 20;
@@ -36,7 +35,7 @@ pub(super) fn observer(plan: &Plan) -> Observer {
         is_terminal: io::stderr().is_terminal(),
     });
     Arc::new(move |event: &PlanEvent| {
-        let text = lock(&progress).take(&event.kind);
+        let text = progress.lock().take(&event.kind);
         // A closed stderr does not end the run.
         drop(io::stderr().lock().write_all(text.as_bytes()));
     })

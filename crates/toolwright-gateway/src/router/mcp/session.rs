@@ -1,9 +1,10 @@
 //! Sessions of clients that begin with `initialize`. A request of a session goes on if its client disconnects, and
 //! its messages are kept for a while, so that the client can continue the stream.
 
+use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -23,7 +24,6 @@ use super::stream::{Messages, event, events_reply};
 use super::{accepted, text_reply};
 use crate::http::{Health, Reply};
 use crate::key::Client;
-use crate::lock::lock;
 use crate::mcp::StreamControl;
 
 /// How long a session lives without a request.
@@ -81,7 +81,7 @@ impl Drop for McpSession {
     /// Ends the streams of the session.
     fn drop(&mut self) {
         self.general.complete();
-        for log in lock(&self.streams).iter() {
+        for log in self.streams.lock().iter() {
             log.complete();
         }
     }
@@ -131,12 +131,12 @@ impl Sessions {
         let id = URL_SAFE_NO_PAD.encode(bytes);
         let session = Arc::new(McpSession::new(peer, client.name(), server, &self.bytes));
         session.follow(messages);
-        let mut sessions = lock(&self.sessions);
+        let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| !session.is_idle());
         let mut own: Vec<(Instant, String)> = sessions
             .iter()
             .filter(|(_, session)| session.client == client.name())
-            .map(|(id, session)| (*lock(&session.used), id.clone()))
+            .map(|(id, session)| (*session.used.lock(), id.clone()))
             .collect();
         let mut is_full = sessions.len() >= MAX_SESSIONS;
         if own.len() >= MAX_PER_CLIENT {
@@ -165,21 +165,21 @@ impl Sessions {
         client: &Client,
         server: Option<&str>,
     ) -> Option<Arc<McpSession>> {
-        let mut sessions = lock(&self.sessions);
+        let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| !session.is_idle());
         let session = sessions.get(id.to_str().ok()?)?;
         let is_own = session.client == client.name() && session.server.as_deref() == server;
         if !is_own {
             return None;
         }
-        *lock(&session.used) = Instant::now();
+        *session.used.lock() = Instant::now();
         Some(session.clone())
     }
 
     /// Ends a session of a client; returns whether there was one.
     pub(super) fn end(&self, id: &HeaderValue, client: &Client, server: Option<&str>) -> bool {
         let is_own = self.find(id, client, server).is_some();
-        is_own && id.to_str().is_ok_and(|id| lock(&self.sessions).remove(id).is_some())
+        is_own && id.to_str().is_ok_and(|id| self.sessions.lock().remove(id).is_some())
     }
 }
 
@@ -211,7 +211,7 @@ impl McpSession {
     /// Whether the session has expired.
     fn is_idle(&self) -> bool {
         let is_followed = self.general.changes.receiver_count() > 0;
-        !self.is_busy() && !is_followed && lock(&self.used).elapsed() >= IDLE
+        !self.is_busy() && !is_followed && self.used.lock().elapsed() >= IDLE
     }
 
     pub(super) fn peer(&self) -> &Arc<Peer> {
@@ -221,7 +221,7 @@ impl McpSession {
     /// Keeps the messages that belong to no request.
     fn follow(&self, mut messages: Messages) {
         let general = self.general.clone();
-        lock(&self.tasks).spawn(async move {
+        self.tasks.lock().spawn(async move {
             while let Some(message) = messages.recv().await {
                 general.add(message.compact());
             }
@@ -260,7 +260,7 @@ impl McpSession {
             session.context = session.context.clone().with(control);
         }
         {
-            let mut streams = lock(&self.streams);
+            let mut streams = self.streams.lock();
             if streams.len() >= 2 * MAX_STREAMS {
                 streams.pop_front();
             }
@@ -270,7 +270,7 @@ impl McpSession {
         let (answered, answer) = tokio::sync::oneshot::channel();
         let mut changes = log.changes.subscribe();
         {
-            let mut tasks = lock(&self.tasks);
+            let mut tasks = self.tasks.lock();
             while tasks.try_join_next().is_some() {}
             tasks.spawn(async move {
                 let serving = work.serve(&server, &peer);
@@ -278,12 +278,12 @@ impl McpSession {
                 drop(permit);
                 if is_kept {
                     while own.total.load(Ordering::Relaxed) > MAX_KEPT
-                        && lock(&streams).pop_front().is_some()
+                        && streams.lock().pop_front().is_some()
                     {}
                     let kept = Arc::downgrade(&own);
                     drop(own);
                     sleep(KEEP).await;
-                    lock(&streams).retain(|log| !std::ptr::eq(Arc::as_ptr(log), kept.as_ptr()));
+                    streams.lock().retain(|log| !std::ptr::eq(Arc::as_ptr(log), kept.as_ptr()));
                 }
             });
         }
@@ -293,7 +293,7 @@ impl McpSession {
             // A response without messages before it needs no stream.
             response = answer => match response {
                 Ok(response) => {
-                    lock(&self.streams).retain(|own| !Arc::ptr_eq(own, &log));
+                    self.streams.lock().retain(|own| !Arc::ptr_eq(own, &log));
                     // A status other than 200 has a meaning of its own in a session.
                     response.map_or_else(accepted, |own| text_reply(StatusCode::OK, own))
                 }
@@ -317,7 +317,7 @@ impl McpSession {
             let message = "The header Last-Event-ID is not the id of an event of this session.";
             return Err(Fault::new(FaultClass::Invalid, message));
         };
-        let streams = lock(&self.streams);
+        let streams = self.streams.lock();
         let log = streams.iter().find(|log| log.id == stream);
         let log = if stream == 0 { Some(&self.general) } else { log };
         let gone = || Fault::new(FaultClass::Invalid, "The messages after this event are gone.");
@@ -370,7 +370,7 @@ async fn run(
     while let Ok(message) = messages.try_recv() {
         log.add(message.compact());
     }
-    if lock(&log.events).messages.is_empty() {
+    if log.events.lock().messages.is_empty() {
         // Nobody may wait any more: then the response is kept for a client that continues the stream.
         match answered.send(response) {
             Ok(()) => return false,
@@ -395,14 +395,14 @@ impl Log {
 
     /// Forgets all messages.
     fn clear(&self) {
-        let mut events = lock(&self.events);
+        let mut events = self.events.lock();
         events.first += events.messages.len() as u64;
         events.messages.clear();
         self.total.fetch_sub(std::mem::take(&mut events.bytes), Ordering::Relaxed);
     }
 
     fn add(&self, message: String) {
-        let mut events = lock(&self.events);
+        let mut events = self.events.lock();
         events.bytes += message.len();
         self.total.fetch_add(message.len(), Ordering::Relaxed);
         events.messages.push_back(message);
@@ -421,18 +421,18 @@ impl Log {
 
     /// Closes the streams of the messages. Clients continue them.
     fn close_streams(&self) {
-        lock(&self.events).closed += 1;
+        self.events.lock().closed += 1;
         self.changes.send_replace(());
     }
 
     /// The number of the next message.
     fn end(&self) -> u64 {
-        let events = lock(&self.events);
+        let events = self.events.lock();
         events.first + events.messages.len() as u64 + 1
     }
 
     fn complete(&self) {
-        lock(&self.events).completed = Some(Instant::now());
+        self.events.lock().completed = Some(Instant::now());
         self.changes.send_replace(());
     }
 
@@ -455,7 +455,7 @@ impl Log {
         is_new: bool,
     ) -> impl Stream<Item = String> + Send + 'static + use<> {
         let opening = is_new.then(|| format!("id: {}-0\nretry: {RETRY_MS}\ndata:\n\n", self.id));
-        let closed = lock(&self.events).closed;
+        let closed = self.events.lock().closed;
         let state = (self.clone(), self.changes.subscribe(), from.max(1), opening);
         stream::unfold(state, move |(log, mut changes, at, opening)| async move {
             if let Some(opening) = opening {
@@ -463,7 +463,7 @@ impl Log {
             }
             loop {
                 let (message, is_complete) = {
-                    let events = lock(&log.events);
+                    let events = log.events.lock();
                     // Messages are numbered from 1; those that are gone are skipped.
                     let at = at.max(events.first + 1);
                     let index = usize::try_from(at - 1 - events.first).unwrap_or(usize::MAX);

@@ -1,8 +1,9 @@
 //! The writer thread. It writes the lines of several milliseconds together, because waking the
 //! thread costs more than formatting a line.
 
+use parking_lot::{Condvar, Mutex};
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
@@ -54,31 +55,29 @@ impl Lines {
         let own = shared.clone();
         let thread = std::thread::Builder::new().name("toolwright-log".to_owned());
         if thread.spawn(move || own.run(sink)).is_err() {
-            shared.lock().phase = Phase::Closed;
+            shared.state.lock().phase = Phase::Closed;
         }
         (Lines { shared: shared.clone(), dropped }, FlushGuard(shared))
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn run(&self, mut sink: impl Write) {
         let mut batch = Vec::new();
         loop {
             let idle = |state: &mut State| state.bytes.is_empty() && state.phase == Phase::Open;
-            let state = self.changed.wait_while(self.lock(), idle);
-            let closing = state.unwrap_or_else(PoisonError::into_inner).phase != Phase::Open;
-            if !closing {
+            let mut state = self.state.lock();
+            self.changed.wait_while(&mut state, idle);
+            let is_open = state.phase == Phase::Open;
+            drop(state);
+            if is_open {
                 std::thread::sleep(BATCH_DELAY);
             }
-            std::mem::swap(&mut batch, &mut self.lock().bytes);
+            std::mem::swap(&mut batch, &mut self.state.lock().bytes);
             // Failing to write the log must not stop the gateway.
             let _written = sink.write_all(&batch).and_then(|()| sink.flush());
             batch.clear();
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if state.phase != Phase::Open && state.bytes.is_empty() {
                 state.phase = Phase::Closed;
                 self.changed.notify_all();
@@ -90,21 +89,21 @@ impl Shared {
 
 impl Drop for FlushGuard {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         if state.phase == Phase::Closed {
             return;
         }
         state.phase = Phase::Closing;
         self.0.changed.notify_all();
         let open = |state: &mut State| state.phase != Phase::Closed;
-        drop(self.0.changed.wait_timeout_while(state, FLUSH_TIMEOUT, open));
+        self.0.changed.wait_while_for(&mut state, open, FLUSH_TIMEOUT);
     }
 }
 
 impl Write for &Lines {
     /// Queues a whole line, or drops it.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         if state.phase == Phase::Closed || state.bytes.len() + line.len() > MAX_QUEUED_BYTES {
             self.dropped.inc();
             return Ok(line.len());

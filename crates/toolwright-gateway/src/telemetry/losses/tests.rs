@@ -85,7 +85,7 @@ fn large_reports_take_bounded_memory() {
     for _ in 0..(2 * WEIGHT / weight) {
         losses.insert(lost(RequestId::random(), "alice", request.clone()));
     }
-    let reports = lock(&losses.reports);
+    let reports = losses.reports.lock();
     assert!(reports.bytes() <= WEIGHT);
     assert_eq!(reports.bytes(), reports.len() * weight);
     assert!(reports.len() >= WEIGHT / weight - 1);

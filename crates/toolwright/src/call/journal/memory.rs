@@ -1,13 +1,13 @@
 //! A journal in memory: it prevents repeated effects on retries, but not after a restart.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use toolwright_core::Json;
 
 use super::{Begun, Intent, Journal, JournalError};
 use crate::bounded::BoundedMap;
-use crate::lock::lock;
 
 /// A journal in memory. Clones share it.
 ///
@@ -72,7 +72,7 @@ impl MemoryJournal {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.state.lock()
     }
 }
 

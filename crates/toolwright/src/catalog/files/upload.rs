@@ -1,8 +1,8 @@
 //! Uploads: bytes that are written as they arrive.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::SystemTime;
 
 use tokio::fs::File;
@@ -12,7 +12,6 @@ use super::{
     FileError, FileUrl, Files, INCOMING, Lifetime, StoredFile, blocking, failed, seconds, table,
     url,
 };
-use crate::lock::lock;
 use crate::private_file;
 
 /// Size of the buffer of [`Upload::copy`] in bytes.
@@ -60,7 +59,7 @@ struct ReservedBytes {
 
 impl ReservedBytes {
     fn new(files: Files, tenant: &str) -> ReservedBytes {
-        let mut tenants = lock(&files.0.incoming.0);
+        let mut tenants = files.0.incoming.0.lock();
         let own = tenants.entry(tenant.to_owned()).or_default();
         own.uploads += 1;
         let finished = own.finished;
@@ -71,7 +70,7 @@ impl ReservedBytes {
     /// Reserves more bytes, if they are within a limit together with those of other uploads. The error is the number
     /// of bytes that others use.
     fn grow(&mut self, more: u64, used: u64, limit: u64) -> Result<(), u64> {
-        let mut tenants = lock(&self.files.0.incoming.0);
+        let mut tenants = self.files.0.incoming.0.lock();
         let own = tenants.entry(self.tenant.clone()).or_default();
         let finished = own.finished.saturating_sub(self.finished);
         let all = used.saturating_add(own.written).saturating_add(finished);
@@ -86,7 +85,7 @@ impl ReservedBytes {
 
 impl Drop for ReservedBytes {
     fn drop(&mut self) {
-        let mut tenants = lock(&self.files.0.incoming.0);
+        let mut tenants = self.files.0.incoming.0.lock();
         let Some(own) = tenants.get_mut(&self.tenant) else { return };
         own.uploads -= 1;
         own.written = own.written.saturating_sub(self.size);

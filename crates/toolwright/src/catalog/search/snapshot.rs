@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use toolwright_search::Index;
@@ -17,7 +16,7 @@ impl Catalog {
     /// Writes the snapshot.
     pub(in crate::catalog) fn save_index(&self) {
         let snapshot = {
-            let state = self.search_index().state.read().unwrap_or_else(PoisonError::into_inner);
+            let state = self.search_index().state.read();
             state.index.as_ref().map(Index::to_snapshot)
         };
         if let Some(bytes) = snapshot {

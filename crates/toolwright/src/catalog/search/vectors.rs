@@ -1,14 +1,13 @@
 //! Vectors of functions: those that are missing, and the models that embed them.
 
+use parking_lot::MutexGuard;
 use std::collections::BTreeSet;
-use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use toolwright_search::{Document, Index};
 
 use super::{Parameters, documents};
 use crate::catalog::store::{Catalog, CatalogError};
-use crate::lock::lock;
 
 /// Time after a failure until texts are embedded again.
 const PAUSE: Duration = Duration::from_mins(1);
@@ -107,7 +106,7 @@ impl Catalog {
     }
 
     fn progress(&self) -> MutexGuard<'_, EmbedProgress> {
-        lock(&self.search_index().progress)
+        self.search_index().progress.lock()
     }
 
     /// Returns functions that have no vector by a source; none if the source is superseded. Vectors of another model are

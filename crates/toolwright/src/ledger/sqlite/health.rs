@@ -1,14 +1,13 @@
 //! Integrity of a ledger file, checked when it is opened and on each write.
 
+use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::{Connection, Transaction, ffi};
 
 use super::{LedgerError, rows};
 use crate::ledger::chain::Head;
-use crate::lock::lock;
 use crate::store::{FileId, StoreError, check_pages};
 
 /// Number of entries at the end of the chain that a quick check verifies.
@@ -39,12 +38,12 @@ impl Health {
     }
 
     pub(super) fn observe(&self, observer: FailureObserver) {
-        *lock(&self.observer) = Some(observer);
+        *self.observer.lock() = Some(observer);
     }
 
     /// Returns the error of the last write, if it failed.
     pub(super) fn failure(&self) -> Option<StoreError> {
-        lock(&self.state).failure.clone()
+        self.state.lock().failure.clone()
     }
 
     /// Returns the number of failed writes.
@@ -58,7 +57,7 @@ impl Health {
         if FileId::of(path) != self.file {
             return Err(failure(ffi::SQLITE_CANTOPEN, "it was deleted or replaced while in use"));
         }
-        match lock(&self.state).head {
+        match self.state.lock().head {
             Some(head) if !rows::holds(change, head)? => {
                 Err(failure(ffi::SQLITE_CORRUPT, "an entry that was written is missing"))
             }
@@ -68,7 +67,7 @@ impl Health {
 
     /// Records the result of a write, and the new end of the chain.
     pub(super) fn written(&self, outcome: Result<Head, &StoreError>) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let before = state.failure.is_some();
         match outcome {
             Ok(head) => *state = State { failure: None, head: Some(head) },
@@ -79,7 +78,7 @@ impl Health {
         }
         drop(state);
         if before != outcome.is_err()
-            && let Some(observer) = &*lock(&self.observer)
+            && let Some(observer) = &*self.observer.lock()
         {
             observer(outcome.err());
         }

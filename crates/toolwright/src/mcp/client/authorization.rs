@@ -10,22 +10,21 @@
 //! | 401 otherwise, or 403 that names further scopes | the user logs in, if there is a [`LoginHandler`] |
 //! | again, or without a handler | the request fails, and the error names the challenge |
 
+use parking_lot::Mutex;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use http::{StatusCode, Uri};
-use tokio::time::Instant;
-
-use crate::lock::lock;
 use crate::oauth::{
     Challenge, ClientAuthentication, MemoryTokens, OAuthClient, OAuthError, PendingLogin,
     ResourceMetadata, ServerMetadata, Token, TokenSource, TokenStore, registration,
 };
 use crate::secret::SecretString;
 use crate::transport::HttpClient;
+use http::{StatusCode, Uri};
+use tokio::time::Instant;
 
 /// The name that clients are registered with.
 const CLIENT_NAME: &str = "Toolwright";
@@ -182,7 +181,7 @@ impl Authorization {
 
     /// Returns a token that is valid now, or none if a login is necessary.
     pub async fn token(&self) -> Result<Option<Arc<Token>>, OAuthError> {
-        let known = lock(&self.source).clone();
+        let known = self.source.lock().clone();
         let source = match known {
             Some(source) => source,
             None => match self.stored_client().await? {
@@ -206,12 +205,12 @@ impl Authorization {
     /// Returns a token for a request. If there was none a moment ago, the store is not asked again: most servers want
     /// none, and one that does refuses the request.
     pub(super) async fn token_for_request(&self) -> Result<Option<Arc<Token>>, OAuthError> {
-        let is_absent = lock(&self.absent_until).is_some_and(|until| Instant::now() < until);
-        if is_absent && lock(&self.source).is_none() {
+        let is_absent = self.absent_until.lock().is_some_and(|until| Instant::now() < until);
+        if is_absent && self.source.lock().is_none() {
             return Ok(None);
         }
         let token = self.token().await?;
-        *lock(&self.absent_until) = token.is_none().then(|| Instant::now() + ABSENCE);
+        *self.absent_until.lock() = token.is_none().then(|| Instant::now() + ABSENCE);
         Ok(token)
     }
 
@@ -223,7 +222,7 @@ impl Authorization {
 
     /// Removes the tokens.
     pub async fn log_out(&self) -> Result<(), OAuthError> {
-        let known = lock(&self.source).take();
+        let known = self.source.lock().take();
         match known {
             Some(source) => source.tokens.clear().await,
             None => self.store.remove(&self.name).await.map_err(OAuthError::Store),
@@ -250,11 +249,11 @@ impl Authorization {
         refused: Option<&Token>,
     ) -> Result<bool, OAuthError> {
         if let (StatusCode::UNAUTHORIZED, Some(token), Some(source)) =
-            (status, refused, &*lock(&self.source))
+            (status, refused, &*self.source.lock())
         {
             source.tokens.reject(token);
         }
-        *lock(&self.absent_until) = None;
+        *self.absent_until.lock() = None;
         let mut registration = self.login.lock().await;
         let current = self.token().await?;
         let is_other = |token: &Token| {
@@ -263,7 +262,9 @@ impl Authorization {
         if current.as_deref().is_some_and(is_other) {
             return Ok(true);
         }
-        let is_stored = lock(&self.source)
+        let is_stored = self
+            .source
+            .lock()
             .as_ref()
             .is_none_or(|source| source.tokens.store_failure().is_none());
         // The user may have logged in meanwhile.
@@ -285,7 +286,7 @@ impl Authorization {
 
     /// Whether the last login asked for the scopes of a challenge, so that another one would not help.
     fn has_asked_for(&self, challenge: &Challenge) -> bool {
-        let source = lock(&self.source);
+        let source = self.source.lock();
         let asked = source.as_ref().map(|source| source.client.scopes()).unwrap_or_default();
         challenge.scopes.iter().all(|scope| asked.contains(scope))
     }
@@ -307,7 +308,7 @@ impl Authorization {
 
     /// Makes a client the current one, unless it is that already: concurrent requests share its refreshes.
     fn use_client(&self, client: OAuthClient) -> Source {
-        let mut current = lock(&self.source);
+        let mut current = self.source.lock();
         match &*current {
             Some(own) if is_same(&own.client, &client) => own.clone(),
             _ => current.insert(self.source(client)).clone(),
@@ -317,7 +318,7 @@ impl Authorization {
     /// Makes a client the current one, with the token that is stored now.
     fn keep(&self, client: OAuthClient) -> Source {
         let source = self.source(client);
-        *lock(&self.source) = Some(source.clone());
+        *self.source.lock() = Some(source.clone());
         source
     }
 
@@ -337,7 +338,7 @@ impl Authorization {
         registration: &mut Option<Registration>,
     ) -> Result<(), OAuthError> {
         let Discovered { resource, scopes, server } = self.discover(challenge).await?;
-        let known = lock(&self.source).as_ref().map(|source| source.client.clone());
+        let known = self.source.lock().as_ref().map(|source| source.client.clone());
         let earlier = if known.is_some() { known } else { self.stored_client().await? };
         let earlier = earlier.filter(|client| client.issuer() == server.issuer);
         let earlier = earlier.as_ref().map(OAuthClient::scopes).unwrap_or_default();

@@ -1,12 +1,11 @@
 //! What a server announces: changes of its lists, and updates of the resources that are observed.
 
+use parking_lot::Mutex;
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::sync::watch;
-
-use crate::lock::lock;
 
 /// A list of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,14 +79,14 @@ impl Changes {
         for list in &self.lists {
             increment(list);
         }
-        for observed in lock(&self.observed).values() {
+        for observed in self.observed.lock().values() {
             increment(&observed.updates);
         }
     }
 
     /// Reports an update of a resource, or of one below it.
     pub(super) fn updated(&self, uri: &str) {
-        let observed = lock(&self.observed);
+        let observed = self.observed.lock();
         if let Some(observed) = observed.get(uri) {
             return increment(&observed.updates);
         }
@@ -98,7 +97,7 @@ impl Changes {
 
     /// Observes a resource.
     pub(super) fn observe(self: &Arc<Changes>, uri: &str) -> ResourceUpdates {
-        let mut observed = lock(&self.observed);
+        let mut observed = self.observed.lock();
         let entry = observed.entry(uri.to_owned()).or_insert_with(|| Observed {
             updates: watch::Sender::new(0),
             observers: 0,
@@ -114,18 +113,18 @@ impl Changes {
 
     /// The resources that are observed, sorted.
     pub(super) fn observed(&self) -> Vec<String> {
-        let mut uris: Vec<String> = lock(&self.observed).keys().cloned().collect();
+        let mut uris: Vec<String> = self.observed.lock().keys().cloned().collect();
         uris.sort();
         uris
     }
 
     /// Whether the server knows that a resource is observed; `None` if it is not observed.
     pub(super) fn state(&self, uri: &str) -> Option<Subscription> {
-        lock(&self.observed).get(uri).map(|observed| observed.state.clone())
+        self.observed.lock().get(uri).map(|observed| observed.state.clone())
     }
 
     pub(super) fn set_state(&self, uri: &str, state: Subscription) {
-        if let Some(observed) = lock(&self.observed).get_mut(uri) {
+        if let Some(observed) = self.observed.lock().get_mut(uri) {
             observed.state = state;
         }
         increment(&self.observing);
@@ -150,7 +149,7 @@ struct Observer {
 impl Drop for Observer {
     fn drop(&mut self) {
         let Some(changes) = self.changes.upgrade() else { return };
-        let mut observed = lock(&changes.observed);
+        let mut observed = changes.observed.lock();
         let Some(entry) = observed.get_mut(&self.uri) else { return };
         entry.observers -= 1;
         if entry.observers == 0 {

@@ -1,7 +1,8 @@
 //! Messages of a server on their way to the requests that wait for them.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, oneshot};
@@ -11,7 +12,6 @@ use toolwright_core::json::Object;
 use super::changes::{Changes, ListKind, Subscription};
 use super::error::ClientError;
 use super::secrets::SentSecrets;
-use crate::lock::lock;
 use crate::mcp::interaction::{InputRequest, Interaction};
 use crate::mcp::message::{InvalidMessage, Message, Payload, Request, Response};
 use crate::mcp::protocol::{
@@ -87,7 +87,7 @@ impl Inbox {
         interaction: Interaction,
     ) -> (Registration<'_>, oneshot::Receiver<Result<Response, ClientError>>) {
         let (reply, response) = oneshot::channel();
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = self.waiting.lock();
         match &waiting.ended {
             Some((reason, detail)) => {
                 // The response channel is new, so there is a receiver.
@@ -121,7 +121,7 @@ impl Inbox {
             Message::Request(request) => return Some(request),
             Message::Response(response) => {
                 let id = response.id.as_ref().and_then(Json::as_u64)?;
-                let reply = lock(&self.waiting).requests.get_mut(&id)?.reply.take()?;
+                let reply = self.waiting.lock().requests.get_mut(&id)?.reply.take()?;
                 // The request may have been dropped meanwhile.
                 let _ = reply.send(Ok(response));
             }
@@ -151,7 +151,7 @@ impl Inbox {
     pub(super) fn end(&self, reason: &str, detail: Option<&str>) {
         let detail = detail.map(|detail| self.secrets.text(detail));
         let requests = {
-            let mut waiting = lock(&self.waiting);
+            let mut waiting = self.waiting.lock();
             waiting.ended.get_or_insert_with(|| (reason.to_owned(), detail.clone()));
             std::mem::take(&mut waiting.requests)
         };
@@ -173,7 +173,7 @@ impl Inbox {
 
     /// Whether the connection has ended.
     pub(super) fn has_ended(&self) -> bool {
-        lock(&self.waiting).ended.is_some()
+        self.waiting.lock().ended.is_some()
     }
 
     /// Answers a request of the server in a task, which sends the answer. Waits while too many answers are not sent yet,
@@ -209,7 +209,7 @@ impl Inbox {
 
     /// The caller of a request. Without an origin it is known only if there is one caller.
     fn interaction(&self, origin: Option<u64>) -> Option<Interaction> {
-        let waiting = lock(&self.waiting);
+        let waiting = self.waiting.lock();
         if let Some(id) = origin {
             return waiting.requests.get(&id).map(|pending| pending.interaction.clone());
         }
@@ -231,7 +231,7 @@ impl Inbox {
 
     fn fail(&self, id: u64, error: ClientError) {
         let reply =
-            lock(&self.waiting).requests.get_mut(&id).and_then(|pending| pending.reply.take());
+            self.waiting.lock().requests.get_mut(&id).and_then(|pending| pending.reply.take());
         if let Some(reply) = reply {
             let _ = reply.send(Err(error));
         }
@@ -257,13 +257,13 @@ impl Inbox {
 impl Registration<'_> {
     /// The request was answered outside of the inbox.
     pub(super) fn complete(self) {
-        lock(&self.inbox.waiting).requests.remove(&self.id);
+        self.inbox.waiting.lock().requests.remove(&self.id);
     }
 }
 
 impl Drop for Registration<'_> {
     fn drop(&mut self) {
-        let mut waiting = lock(&self.inbox.waiting);
+        let mut waiting = self.inbox.waiting.lock();
         let removed = waiting.requests.remove(&self.id);
         // Servers may ask for the input of any caller, also of one who offers none.
         if removed.is_some_and(|pending| pending.reply.is_some()) {

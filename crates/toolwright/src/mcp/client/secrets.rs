@@ -1,12 +1,12 @@
 //! Redacts secrets that a server received and sends back.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use http::header::AUTHORIZATION;
 
 use super::Address;
-use crate::lock::lock;
 use crate::mcp::message::Message;
 use crate::mcp::redaction;
 use crate::oauth::Token;
@@ -55,7 +55,7 @@ impl SentSecrets {
 
     /// Adds an access token.
     pub(super) fn add(&self, token: &Arc<Token>) {
-        let mut tokens = lock(&self.tokens);
+        let mut tokens = self.tokens.lock();
         if tokens.latest.iter().any(|known| Arc::ptr_eq(known, token)) {
             return;
         }
@@ -75,7 +75,7 @@ impl SentSecrets {
     }
 
     fn known(&self) -> Arc<KnownSecrets> {
-        let mut tokens = lock(&self.tokens);
+        let mut tokens = self.tokens.lock();
         let Tokens { latest, known } = &mut *tokens;
         let compute = || {
             let access = latest.iter().map(|token| token.access());

@@ -1,7 +1,8 @@
 //! A server that is a child process: one message on each line of its stdin and stdout.
 
+use parking_lot::Mutex;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -12,7 +13,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::MAX_MESSAGE;
 use super::inbox::Inbox;
-use crate::lock::lock;
 use crate::mcp::message::Message;
 use crate::process::{self, INHERITED_ENVIRONMENT, Process};
 use crate::secret::SecretString;
@@ -151,12 +151,12 @@ async fn run(
     };
     let code = timeout(GRACE, process.wait()).await.ok().and_then(Result::ok).flatten();
     let _ = timeout(GRACE, collecting).await;
-    if let Some(error) = process.start_error(code, &lock(&errors)) {
+    if let Some(error) = process.start_error(code, &errors.lock()) {
         return inbox.end(&format!("its program does not start: {error}"), None);
     }
     drop(process);
     let code = code.map(|code| format!(" (exit code {code})")).unwrap_or_default();
-    let errors = String::from_utf8_lossy(&lock(&errors)).into_owned();
+    let errors = String::from_utf8_lossy(&errors.lock()).into_owned();
     let errors = Some(errors.trim()).filter(|errors| !errors.is_empty());
     inbox.end(&format!("{reason}{code}"), errors);
 }
@@ -217,7 +217,7 @@ async fn collect(mut stderr: impl AsyncRead + Unpin, errors: Arc<Mutex<Vec<u8>>>
     let mut piece = [0; 4096];
     let mut is_cut = false;
     while let Ok(count @ 1..) = stderr.read(&mut piece).await {
-        let mut kept = lock(&errors);
+        let mut kept = errors.lock();
         kept.extend_from_slice(&piece[..count]);
         let excess = kept.len().saturating_sub(MAX_STDERR);
         if excess > 0 || is_cut {
@@ -239,10 +239,10 @@ mod tests {
         let errors = Arc::default();
         let said = format!("{}{} end", "a ".repeat(MAX_STDERR), "s".repeat(10_000));
         collect(said.as_bytes(), Arc::clone(&errors)).await;
-        assert_eq!(*lock(&errors), b" end");
+        assert_eq!(*errors.lock(), b" end");
         let said = format!("{} end", "word ".repeat(MAX_STDERR));
         collect(said.as_bytes(), Arc::clone(&errors)).await;
-        let kept = lock(&errors).clone();
+        let kept = errors.lock().clone();
         assert!(kept.len() <= MAX_STDERR && kept.starts_with(b" word word"));
         assert!(kept.ends_with(b"word  end"));
     }

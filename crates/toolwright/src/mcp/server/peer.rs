@@ -1,8 +1,9 @@
 //! The client of a server, and the messages to it.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -12,7 +13,6 @@ use toolwright_core::json::Object;
 use toolwright_dialects::dialect::mcp::Era;
 
 use super::subscription::{MAX_RESOURCES, follow_resource};
-use crate::lock::lock;
 use crate::mcp::client::ResourceUpdates;
 use crate::mcp::interaction::{
     ElicitationModes, InputFuture, InputHandler, InputRequest, capability,
@@ -115,7 +115,7 @@ impl Peer {
     /// Subscribes the client of a session to a resource.
     pub(super) fn subscribe(&self, uri: &str, updates: ResourceUpdates) -> Result<(), RpcError> {
         let Some(session) = &self.session else { return Ok(()) };
-        let mut resources = lock(&session.resources);
+        let mut resources = session.resources.lock();
         if resources.len() >= MAX_RESOURCES && !resources.contains_key(uri) {
             let message = format!("Invalid params: more than {MAX_RESOURCES} subscriptions");
             return Err(RpcError::invalid_params(message));
@@ -132,7 +132,7 @@ impl Peer {
     /// Ends the subscription of the client of a session to a resource.
     pub(super) fn unsubscribe(&self, uri: &str) {
         if let Some(session) = &self.session {
-            lock(&session.resources).remove(uri);
+            session.resources.lock().remove(uri);
         }
     }
 
@@ -193,7 +193,7 @@ impl Peer {
     pub fn notified(&self, notification: &Notification) {
         if notification.method == CANCELLED
             && let Some(id) = notification.params.get("requestId")
-            && let Some(cancel) = lock(&self.in_flight).get(&id.compact())
+            && let Some(cancel) = self.in_flight.lock().get(&id.compact())
         {
             cancel.cancel();
         }
@@ -202,7 +202,7 @@ impl Peer {
     /// Takes an answer of the client to a request of the server.
     pub fn answered(&self, response: Response) {
         let id = response.id.as_ref().and_then(Json::as_u64);
-        if let Some(asked) = id.and_then(|id| lock(&self.asked).remove(&id)) {
+        if let Some(asked) = id.and_then(|id| self.asked.lock().remove(&id)) {
             let _ = asked.send(response.result);
         }
     }
@@ -217,7 +217,7 @@ impl Peer {
         let gone = || RpcError::internal("the client is gone");
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
-        lock(&self.asked).insert(id, sender);
+        self.asked.lock().insert(id, sender);
         let _forget = Forget { peer: self, id };
         let request = Request { id: id.into(), method, params };
         outbox.send(Message::Request(request)).await.map_err(|()| gone())?;
@@ -227,7 +227,7 @@ impl Peer {
     /// Registers a request, so that the client can cancel it. Returns `None` if one with its id is in progress.
     pub(super) fn begin(&self, id: &Json) -> Option<InFlight<'_>> {
         let (id, cancel) = (id.compact(), CancellationToken::new());
-        let mut in_flight = lock(&self.in_flight);
+        let mut in_flight = self.in_flight.lock();
         if in_flight.contains_key(&id) {
             return None;
         }
@@ -245,7 +245,7 @@ pub(super) struct InFlight<'p> {
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        lock(&self.peer.in_flight).remove(&self.id);
+        self.peer.in_flight.lock().remove(&self.id);
     }
 }
 
@@ -256,7 +256,7 @@ struct Forget<'p> {
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        lock(&self.peer.asked).remove(&self.id);
+        self.peer.asked.lock().remove(&self.id);
     }
 }
 

@@ -4,9 +4,10 @@
 //! answers. The work continues where it stopped: it is kept under the `requestState` of the result, an unguessable
 //! name that only the same caller can use, once, and only with the same request.
 
+use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -22,7 +23,6 @@ use toolwright_dialects::dialect::mcp::Era;
 
 use super::peer::SessionInput;
 use super::{Exchange, Outbox, Peer, Server, crashed};
-use crate::lock::lock;
 use crate::mcp::interaction::{
     ElicitationModes, InputFuture, InputHandler, InputRequest, Interaction,
 };
@@ -116,7 +116,7 @@ impl PendingCalls {
         let (work, open) = match state {
             Some(state) => {
                 let mut waiting = self.take(&state, &origin())?;
-                *lock(&waiting.work.outbox) = outbox;
+                *waiting.work.outbox.lock() = outbox;
                 let questions = std::mem::take(&mut waiting.questions);
                 let open = give(questions, &mut answers, |_| true);
                 // What was not asked for has no meaning for later questions.
@@ -165,7 +165,7 @@ impl PendingCalls {
     }
 
     fn keep(&self, own: Waiting) -> Result<String, RpcError> {
-        let mut waiting = lock(&self.0);
+        let mut waiting = self.0.lock();
         let now = Instant::now();
         waiting.retain(|_, entry| entry.until > now);
         let (mut of_tenant, mut tenant_bytes, mut bytes) = (0, own.origin.len(), own.origin.len());
@@ -195,7 +195,7 @@ impl PendingCalls {
     }
 
     fn take(&self, state: &Json, origin: &str) -> Result<Waiting, RpcError> {
-        let mut waiting = lock(&self.0);
+        let mut waiting = self.0.lock();
         let key = state.as_str().unwrap_or_default();
         let is_own =
             waiting.get(key).is_some_and(|own| own.origin == origin && own.until > Instant::now());
@@ -271,7 +271,7 @@ fn start(server: &Server, request: Arc<Request>, peer: &Arc<Peer>, mut exchange:
         if let (PROGRESS, Some(token)) = (notification.method.as_str(), &token) {
             notification.params.insert(meta::PROGRESS_TOKEN, token.clone());
         }
-        lock(&notified).notify(&notification.method, notification.params);
+        notified.lock().notify(&notification.method, notification.params);
     });
     exchange.session.context = exchange.session.context.with(interaction);
     let (server, peer) = (server.clone(), peer.clone());

@@ -1,14 +1,14 @@
 //! A journal in memory, which ends with the process.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::btree_map::Entry as BTreeEntry;
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
     RunQuota, RunRecord, RunStatus,
 };
-use crate::lock::lock;
 
 /// A journal in memory.
 #[derive(Debug, Default)]
@@ -24,12 +24,12 @@ impl MemoryPlanJournal {
     }
 
     fn runs(&self) -> MutexGuard<'_, BTreeMap<String, (RunRecord, Vec<Entry>)>> {
-        lock(&self.runs)
+        self.runs.lock()
     }
 
     /// Returns a run with its state: nothing makes the calls of one that is not claimed.
     fn shown(&self, run: &RunRecord) -> RunRecord {
-        let claimed = lock(&self.claimed);
+        let claimed = self.claimed.lock();
         let mut run = run.clone();
         if run.status == RunStatus::Running && !claimed.contains(&*run.id) {
             run.status = RunStatus::Interrupted;
@@ -53,7 +53,7 @@ impl RunClaim for Claim {}
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        lock(&self.1).remove(&self.0);
+        self.1.lock().remove(&self.0);
     }
 }
 
@@ -72,7 +72,7 @@ impl PlanJournal for MemoryPlanJournal {
 
     fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>> {
         Box::pin(async move {
-            let is_new = lock(&self.claimed).insert(run.to_owned());
+            let is_new = self.claimed.lock().insert(run.to_owned());
             if !is_new {
                 return Err(PlanJournalError::InProgress(run.to_owned()));
             }

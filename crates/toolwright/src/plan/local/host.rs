@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, mpsc};
 use toolwright_core::Json;
 use toolwright_core::plan::{Plan, PlannedCall, StepError};
 
-use super::{RunningCalls, lock};
+use super::RunningCalls;
 use crate::handle;
 use crate::output::Content;
 use crate::plan::call::{self, CallEnd, CallScope};
@@ -134,7 +134,7 @@ impl Host for LocalHost {
     }
 
     fn publish(&self, running: Vec<(Place, u64)>, _is_waiting: bool) {
-        *lock(&self.running) = running;
+        *self.running.lock() = running;
     }
 
     fn emit(&self, event: PlanEventKind) {

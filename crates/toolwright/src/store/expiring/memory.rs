@@ -1,11 +1,10 @@
 //! Entries in memory.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Mutex;
 
 use super::{Entry, Limits, Scope, millis, within};
 use crate::bounded::BoundedMap;
-use crate::lock::lock;
 
 /// Entries by their scope.
 #[derive(Debug, Default)]
@@ -36,7 +35,7 @@ impl Stored {
 
 impl Memory {
     pub(super) fn put(&self, scope: &Scope, entry: Entry, limits: Limits, now: i64) {
-        Memory::insert(&mut lock(&self.0), scope, entry, limits, now);
+        Memory::insert(&mut self.0.lock(), scope, entry, limits, now);
     }
 
     pub(super) fn replace(
@@ -47,7 +46,7 @@ impl Memory {
         limits: Limits,
         now: i64,
     ) -> bool {
-        let mut scopes = lock(&self.0);
+        let mut scopes = self.0.lock();
         let current = scopes.get(scope).and_then(|owned| owned.entries.get(&entry.name));
         let current = current.filter(|stored| !stored.is_expired(now));
         if current.is_none_or(|stored| stored.entry.value != expected) {
@@ -75,7 +74,7 @@ impl Memory {
     }
 
     pub(super) fn get(&self, scope: &Scope, name: &str, now: i64) -> Option<Vec<u8>> {
-        let mut scopes = lock(&self.0);
+        let mut scopes = self.0.lock();
         let owned = scopes.get_mut(scope)?;
         owned.expire(now);
         let name = owned.name(name, now)?.to_owned();
@@ -85,14 +84,14 @@ impl Memory {
     }
 
     pub(super) fn peek(&self, scope: &Scope, name: &str, now: i64) -> Option<Vec<u8>> {
-        let scopes = lock(&self.0);
+        let scopes = self.0.lock();
         let owned = scopes.get(scope)?;
         let stored = owned.entries.get(owned.name(name, now)?)?;
         Some(stored.entry.value.clone())
     }
 
     pub(super) fn values(&self, scope: &Scope, now: i64) -> Vec<Vec<u8>> {
-        let scopes = lock(&self.0);
+        let scopes = self.0.lock();
         let entries = scopes.get(scope).into_iter().flat_map(|owned| owned.entries.iter_latest());
         let live = entries.filter(|((), _, stored)| !stored.is_expired(now));
         let mut values: Vec<Vec<u8>> = live.map(|((), _, own)| own.entry.value.clone()).collect();
@@ -101,7 +100,7 @@ impl Memory {
     }
 
     pub(super) fn recent(&self, kind: &str, bytes: usize, now: i64) -> Vec<(String, Vec<u8>)> {
-        let scopes = lock(&self.0);
+        let scopes = self.0.lock();
         let mut stored: Vec<(&Scope, &Stored)> = scopes
             .iter()
             .filter(|(scope, _)| scope.kind == kind)
@@ -118,7 +117,7 @@ impl Memory {
     }
 
     pub(super) fn remove(&self, scope: &Scope, name: &str, now: i64) -> bool {
-        let mut scopes = lock(&self.0);
+        let mut scopes = self.0.lock();
         let Some(owned) = scopes.get_mut(scope) else { return false };
         owned.expire(now);
         let is_expired = owned.entries.get(name).is_some_and(|stored| stored.is_expired(now));

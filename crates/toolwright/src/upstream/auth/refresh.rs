@@ -1,13 +1,13 @@
 //! Keys that other tools refresh: read again when their files change, or when AWS refuses them.
 
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use http::{HeaderMap, StatusCode};
 
 use super::aws_profile::{AwsProfile, ProfileError};
 use super::sigv4::Signer;
-use crate::lock::lock;
 
 /// Minimum time between two checks of the files. A check takes some microseconds.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ impl RefreshingSigner {
 
     /// The signer with the current keys, at most a second old.
     pub(crate) fn signer(&self) -> Arc<Signer> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if state.checked_at.elapsed() >= CHECK_INTERVAL {
             state.checked_at = Instant::now();
             let stamps = self.profile.stamps();
@@ -51,7 +51,7 @@ impl RefreshingSigner {
 
     /// A signer with other keys than the refused ones, if the files have others by now.
     pub(crate) fn other(&self, refused: &Signer) -> Option<Arc<Signer>> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if *state.signer == *refused {
             let stamps = self.profile.stamps();
             self.read(&mut state, stamps);

@@ -1,7 +1,8 @@
 //! Credentials of a request: the secrets of the prefab, and tokens that are obtained with them.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -9,7 +10,6 @@ use base64::prelude::BASE64_STANDARD;
 use super::binding::{Credential, Location};
 use super::request::Draft;
 use crate::error::ToolError;
-use crate::lock::lock;
 use crate::oauth::{
     ClientAuthentication, MemoryTokens, OAuthClient, ServerMetadata, Token, TokenSource,
 };
@@ -137,7 +137,7 @@ impl TokenSources {
             key.update(&part.len().to_le_bytes());
             key.update(part.as_bytes());
         }
-        let mut sources = lock(&self.0);
+        let mut sources = self.0.lock();
         let new = || {
             let server = ServerMetadata::new(token_url, token_url);
             let client = OAuthClient::new(client, server, id.expose().clone())
