@@ -124,6 +124,7 @@ const RULES: &[(&str, Rule)] = &[
     ("dialects import only their parent", dialect::imports_only_its_parent),
     ("two dialects meet in one file", dialect::two_meet_in_one_file),
     ("dialects have the same files", dialect::has_the_same_files),
+    ("a crate depends only on crates before it", layers::of_crates_are_kept),
     ("a module imports only from layers to its left", layers::are_kept),
     ("core is pure", purity::core_is_pure),
     ("a file says what it is", file::opens_with_its_purpose),
@@ -167,17 +168,8 @@ pub(crate) fn run() -> Outcome {
 }
 
 fn core_tree() -> Outcome<String> {
-    Program::cargo()
-        .with(&[
-            "tree",
-            "--package",
-            "toolwright-dialects",
-            "--edges",
-            "normal",
-            "--prefix",
-            "none",
-        ])
-        .read()
+    let program = Program::cargo().with(&["tree", "--package", "toolwright-dialects"]);
+    program.with(&["--edges", "normal", "--prefix", "none"]).read()
 }
 
 fn feature_tree() -> Outcome<String> {

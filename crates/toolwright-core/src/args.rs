@@ -72,7 +72,6 @@ impl Reading {
 
 /// Every way to understand what a model wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub struct Parsed {
     /// The readings, cheapest first; none if the text cannot be understood
     pub readings: Vec<Reading>,

@@ -5,7 +5,6 @@
 //!   [`Event`] is a response as it arrives.
 //! - [`schema`] checks values, and lowers a schema to the subset that a target accepts.
 //! - [`args`] turns the text that a model wrote into arguments: parsed, repaired, coerced, completed and checked.
-//! - [`plan`] is calls as a graph: the document, its check and its interpreter.
 //! - [`profile`] describes what a target can express; a [`Loss`](loss::Loss) is what it cannot.
 //! - [`json`] reads and writes JSON without losing a digit or the order of keys.
 //!
@@ -39,7 +38,6 @@ pub mod loss;
 mod model;
 pub mod note;
 pub mod percent;
-pub mod plan;
 pub mod profile;
 pub mod schema;
 mod suggest;

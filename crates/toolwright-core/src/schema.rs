@@ -40,7 +40,7 @@ pub use check::{Check, SchemaError};
 pub(crate) use check::{Part, Parts, measure};
 pub use contain::{Containment, Witness, are_disjoint, containment};
 pub use nulls::{Nulls, undo_nulls};
-pub use violation::Violation;
+pub use violation::{MEMBER_KEYWORDS, Violation};
 
 use crate::profile::SchemaRule;
 use change::Changes;

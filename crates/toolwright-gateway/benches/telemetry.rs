@@ -5,8 +5,6 @@
 use std::time::Duration;
 
 use divan::Bencher;
-use toolwright::Caller;
-use toolwright::ledger::MemoryLedger;
 use toolwright_core::{Dialect, StopReason, Usage};
 use toolwright_gateway::config::{Config, Log, LogFormat};
 use toolwright_gateway::telemetry::log::{Lines, subscriber};
@@ -14,6 +12,8 @@ use toolwright_gateway::telemetry::record::Attempt;
 use toolwright_gateway::telemetry::{
     ExchangeRecord, Losses, Lost, Metrics, Records, RequestId, Telemetry,
 };
+use toolwright_runtime::Caller;
+use toolwright_runtime::ledger::MemoryLedger;
 
 fn main() {
     divan::main();

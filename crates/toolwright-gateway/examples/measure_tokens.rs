@@ -19,15 +19,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolwright::catalog::files::{FileLimits, Files};
-use toolwright::catalog::runtime::Runner;
-use toolwright::catalog::tools::CatalogTools;
-use toolwright::catalog::{Catalog, Manifest, Package, PublishError, PublishOptions, tool_name};
-use toolwright::{Arguments, Call, Json, Message, Request, Session, Tool, Toolbox};
+use toolwright_catalog::files::{FileLimits, Files};
+use toolwright_catalog::runtime::Runner;
+use toolwright_catalog::tools::CatalogTools;
+use toolwright_catalog::{Catalog, Manifest, Package, PublishError, PublishOptions, tool_name};
 use toolwright_core::json::Object;
+use toolwright_core::{Arguments, Call, Json, Message, Request, Tool};
 use toolwright_core::{Dialect, object};
 use toolwright_dialects::dialect;
 use toolwright_gateway::proxy::tokens;
+use toolwright_runtime::{Session, Toolbox};
 
 /// Minimum number of functions.
 const MIN_FUNCTIONS: usize = 5_000;
@@ -150,7 +151,7 @@ fn package((index, functions): (usize, &[Object])) -> Package {
 }
 
 fn tools_of(manifest: &Manifest) -> Vec<Tool> {
-    let tool = |function: &toolwright::catalog::Function| {
+    let tool = |function: &toolwright_catalog::Function| {
         Tool::function(tool_name(manifest.id.as_str(), &function.name), function.visible_schema())
             .with_description(function.description.as_str())
     };

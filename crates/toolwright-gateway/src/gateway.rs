@@ -4,11 +4,11 @@ use parking_lot::RwLock;
 use std::sync::Arc;
 use std::time::Instant;
 
-use toolwright::call::journal::SqliteJournal;
-use toolwright::handle::{self, MemoryHandles, SqliteHandles};
-use toolwright::mcp::server::Announcer;
-use toolwright::store::{ExpiringStore, StoreError};
 use toolwright_core::json::SchemaCache;
+use toolwright_mcp::server::Announcer;
+use toolwright_runtime::call::journal::SqliteJournal;
+use toolwright_runtime::handle::{self, MemoryHandles, SqliteHandles};
+use toolwright_runtime::store::{ExpiringStore, StoreError};
 
 use crate::config::{Catalog, Config, ConfigError, Env};
 use crate::http::Budget;

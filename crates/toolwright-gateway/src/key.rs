@@ -19,8 +19,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Uri};
-use toolwright::{Caller, SecretString};
 use toolwright_core::{Fault, FaultClass};
+use toolwright_runtime::Caller;
+use toolwright_transport::secret::SecretString;
 
 pub use allow::{Allow, Pattern};
 pub use client::{Client, DEFAULT_CALLS, Reservation};

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    toolwright::process::init();
+    toolwright_runtime::process::init();
     #[cfg(unix)]
     give_memory_back();
     toolwright_gateway::cli::run()

@@ -12,10 +12,10 @@ use tokio::sync::{OnceCell, RwLock, broadcast};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use toolwright::Toolbox;
-use toolwright::plan::journal::SqlitePlanJournal;
-use toolwright::plan::{LocalEngine, Observer, PlanEvent};
 use toolwright_core::{Fault, FaultClass};
+use toolwright_plan::journal::SqlitePlanJournal;
+use toolwright_plan::{LocalEngine, Observer, PlanEvent};
+use toolwright_runtime::Toolbox;
 
 use crate::config;
 

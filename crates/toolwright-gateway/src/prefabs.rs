@@ -7,15 +7,15 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::OnceCell;
-use toolwright::catalog::files::{Files, TABLE_FILE};
-use toolwright::catalog::runtime::http::HttpRuntime;
-use toolwright::catalog::runtime::{McpFunctions, PlanToolboxes, PrefabSettings, Runner};
-use toolwright::catalog::signing::SigningKey;
-use toolwright::catalog::tools::LocalCatalog;
-use toolwright::catalog::{Catalog, CatalogError, Dictionary};
-use toolwright::transport::{AddressPolicy, HttpClient, TransportError};
-use toolwright::{Handler, process};
+use toolwright_catalog::files::{Files, TABLE_FILE};
+use toolwright_catalog::runtime::http::HttpRuntime;
+use toolwright_catalog::runtime::{McpFunctions, PlanToolboxes, PrefabSettings, Runner};
+use toolwright_catalog::signing::SigningKey;
+use toolwright_catalog::tools::LocalCatalog;
+use toolwright_catalog::{Catalog, CatalogError, Dictionary};
 use toolwright_core::{Fault, FaultClass};
+use toolwright_runtime::{Handler, process};
+use toolwright_transport::{AddressPolicy, HttpClient, TransportError};
 
 use crate::config;
 

@@ -21,10 +21,10 @@ use std::time::Instant;
 use access::AccessLine;
 use http::{HeaderValue, StatusCode, Uri, header};
 use table::{ClientEndpoint, FaultForm, NoRoute, PublicEndpoint, RouteMatch, Target};
-use toolwright::Caller;
-use toolwright::upstream::ClientCredential;
 use toolwright_core::{Fault, FaultClass, percent};
 use toolwright_dialects::dialect::{self, ChatCodec, openai_chat};
+use toolwright_runtime::Caller;
+use toolwright_runtime::upstream::ClientCredential;
 
 use crate::config::listen::is_loopback;
 use crate::gateway::{Gateway, Live};

@@ -28,11 +28,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use toolwright::Caller;
-use toolwright::ledger::{Ledger, LedgerError, MemoryLedger};
-use toolwright::store::StoreError;
 use toolwright_core::{Dialect, Fault, FaultClass, Json};
 use toolwright_dialects::translate::Report;
+use toolwright_runtime::Caller;
+use toolwright_runtime::ledger::{Ledger, LedgerError, MemoryLedger};
+use toolwright_runtime::store::StoreError;
 
 use crate::config::{self, Config, LogFormat};
 

@@ -29,6 +29,7 @@
 //!
 //! The crate knows no format of a vendor. It promises no stability of its own: depend on `toolwright`, which exports it.
 
+mod canonical;
 mod decimal;
 mod index;
 mod line;
@@ -42,6 +43,7 @@ mod value;
 #[doc(hidden)]
 pub mod work;
 
+pub use canonical::canonical;
 pub use decimal::Decimal;
 pub use index::{Index, at_mut};
 pub use line::Line;

@@ -10,15 +10,18 @@
 //!
 //! # Features
 //!
+//! Without default features, the crate has tools, arguments and the agent loop.
+//!
+//! - `dialects` (default): the vendors' wire formats, and translation between them
 //! - `upstream` (default): models of vendors over HTTP
 //! - `offline` (default): a rule-based stand-in for a model, to try things without a key
-//! - `transport`: the HTTP client below `upstream`, alone
-//! - `oauth`: an OAuth 2.1 client, over the same HTTP client
-//! - `sqlite`: the ledger, the journal and handles in files
 //! - `builtin`: tools for files, git and tables; call `process::init` first in `main`
-//! - `process`: child processes whose descendants end with them
+//! - `sqlite`: the ledger, the journal and handles in files
 //! - `mcp`: tools of MCP servers; call `process::init` first in `main`
+//! - `plan`: plans, which are calls of tools as a graph; with `temporal` also on a Temporal server
 //! - `catalog`: prefabs, which are versioned packages of functions, in a folder
+//! - `process`: child processes whose descendants end with them
+//! - `transport`: the HTTP client below `upstream`, alone; with `oauth` also an OAuth 2.1 client
 //!
 //! ```
 //! use toolwright::prelude::*;
@@ -48,74 +51,19 @@
 //! # }
 //! ```
 
-// Expansions of our own macros begin their paths with the name of this crate.
-extern crate self as toolwright;
-
-pub mod bounded;
-#[cfg(feature = "builtin")]
-pub mod builtin;
-pub mod call;
-mod canonical;
 #[cfg(feature = "catalog")]
-pub mod catalog;
-pub mod chat;
-pub mod context;
-pub mod define;
-#[cfg(feature = "transport")]
-pub mod environment;
-pub mod error;
-pub mod handle;
-pub mod handler;
-#[cfg(any(feature = "catalog", feature = "oauth", feature = "sqlite"))]
-mod key_file;
-pub mod ledger;
-#[doc(hidden)]
-pub mod macros;
-#[cfg(feature = "mcp")]
-pub mod mcp;
-pub mod model;
-#[cfg(feature = "oauth")]
-pub mod oauth;
-#[cfg(feature = "offline")]
-pub mod offline;
-pub mod output;
-pub mod plan;
-pub mod prelude;
-pub mod private_file;
-#[cfg(feature = "process")]
-pub mod process;
-pub mod redact;
-pub mod resolve;
-pub mod run;
-pub mod secret;
-pub mod session;
-pub mod settings;
-#[cfg(feature = "sqlite")]
-pub mod store;
-#[cfg(feature = "temporal")]
-pub mod temporal;
-pub mod toolbox;
-#[cfg(feature = "transport")]
-pub mod transport;
-#[cfg(feature = "upstream")]
-pub mod upstream;
-
-pub use context::Context;
-pub use error::{CallError, CallErrorKind, ToolError};
-pub use handler::{Handler, IntoHandler, ToolDigest};
-pub use model::{Model, ScriptedModel};
-pub use output::Output;
-pub use resolve::ModelError;
-pub use run::{Agent, Limits, Run};
-pub use secret::{Secret, SecretString};
-pub use session::{Caller, Scope, Session};
-pub use settings::{Effect, Envelope, Fill, Retry, Settings, SlotFill, SlotOutput, ValueForm};
-pub use toolbox::Toolbox;
-pub use toolwright_core::{
-    Arguments, Body, Call, Event, Fault, Json, Message, Outcome, Part, Request, Response, Role,
-    StopReason, Tool, ToolChoice, Usage, object,
-};
-pub use toolwright_core::{args, document, event, json, loss, profile, schema};
+pub use toolwright_catalog as catalog;
+#[cfg(feature = "dialects")]
 pub use toolwright_dialects::{dialect, fit, translate};
-pub use toolwright_macros::{data, tool};
-pub use {schemars, serde};
+#[cfg(feature = "mcp")]
+pub use toolwright_mcp as mcp;
+#[cfg(feature = "plan")]
+pub use toolwright_plan as plan;
+#[cfg(feature = "temporal")]
+pub use toolwright_plan::temporal;
+pub use toolwright_runtime::*;
+#[cfg(feature = "transport")]
+pub use toolwright_transport as transport;
+#[cfg(feature = "oauth")]
+pub use toolwright_transport::oauth;
+pub use toolwright_transport::{environment, private_file};

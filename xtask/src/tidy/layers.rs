@@ -1,7 +1,8 @@
-//! The layers of each crate: a module imports only from modules to its left.
+//! The layers of the workspace: a crate depends only on crates before it, and a module of a crate imports only from modules
+//! to its left.
 //!
-//! [`CRATES`] is the only table. To add a crate, add an entry with the folder of its sources and
-//! its top-level modules in order, the lowest first: `cargo xtask tidy` names every import against
+//! [`CRATES`] is the only table. To add a crate, add an entry after those that it depends on, with the folder of its sources
+//! and its top-level modules in order, the lowest first: `cargo xtask tidy` names every dependency and every import against
 //! the order, every module that the order lacks and every name of the order that is not a module.
 //!
 //! The rule reads `crate::…` and `super::…` paths, in imports and in expressions. It reads neither
@@ -25,16 +26,22 @@ const CRATES: &[Layers] = &[
     Layers {
         folder: "crates/toolwright-json/src",
         order: &[
-            // Bytes and digits
-            "work", "scan", "decimal", // The tree with its parser and writer
-            "value",   // What is built on it
-            "text", "line", "index", "peek", "skim", "serde",
+            "work",
+            "scan",
+            "decimal",
+            "value",
+            "canonical",
+            "text",
+            "line",
+            "index",
+            "peek",
+            "skim",
+            "serde",
         ],
     },
     Layers {
         folder: "crates/toolwright-core/src",
         order: &[
-            // Building blocks
             "hash",
             "percent",
             "date",
@@ -42,41 +49,50 @@ const CRATES: &[Layers] = &[
             "suggest",
             "note",
             "wire_json",
-            // The canonical model, and a response as it arrives
             "model",
             "document",
             "event",
-            // Profiles of targets, and losses
             "loss",
             "profile",
-            // Tools' schemas and the arguments of calls
             "schema",
             "args",
-            // Calls as a graph
-            "plan",
         ],
     },
     Layers {
         folder: "crates/toolwright-dialects/src",
-        order: &[
-            // Wire formats
-            "frame",
-            "codec",
-            "embed",
-            "dialect",
-            // From one dialect to another
-            "reasoning_cache",
-            "fit",
-            "translate",
-        ],
-    },
-    Layers {
-        folder: "crates/toolwright-testing/src",
-        order: &["fixtures", "golden", "growth", "seeds", "generate"],
+        order: &["frame", "codec", "embed", "dialect", "reasoning_cache", "fit", "translate"],
     },
     Layers {
         folder: "crates/toolwright-macros/src",
         order: &["suggest", "docs", "data", "options", "parameter", "parse", "expand"],
+    },
+    Layers {
+        folder: "crates/toolwright-transport/src",
+        order: &["private_file", "secret", "environment", "key_file", "http", "oauth"],
+    },
+    Layers {
+        folder: "crates/toolwright-runtime/src",
+        order: &[
+            "bounded", "process", "store", "context", "define", "error", "output", "redact",
+            "settings", "handle", "session", "handler", "macros", "model", "offline", "chat",
+            "ledger", "call", "toolbox", "upstream", "resolve", "run", "prelude", "builtin",
+        ],
+    },
+    Layers { folder: "crates/toolwright-plan/src", order: &["plan", "run", "temporal"] },
+    Layers {
+        folder: "crates/toolwright-mcp/src",
+        order: &[
+            "output",
+            "pins",
+            "protocol",
+            "message",
+            "header",
+            "redaction",
+            "interaction",
+            "client",
+            "server",
+            "source",
+        ],
     },
     Layers {
         folder: "crates/toolwright-search/src",
@@ -102,45 +118,27 @@ const CRATES: &[Layers] = &[
         ],
     },
     Layers {
-        folder: "crates/toolwright/src",
+        folder: "crates/toolwright-catalog/src",
         order: &[
-            "bounded",
-            "private_file",
-            "process",
-            "canonical",
-            "store",
-            "context",
-            "define",
+            "binding",
             "error",
-            "output",
-            "redact",
-            "secret",
-            "key_file",
-            "settings",
-            "handle",
-            "session",
-            "handler",
-            "macros",
-            "model",
-            "offline",
-            "chat",
-            "ledger",
-            "call",
-            "toolbox",
-            "environment",
-            "transport",
-            "oauth",
-            "upstream",
-            "resolve",
-            "run",
-            "plan",
-            "temporal",
-            "prelude",
-            "builtin",
-            "mcp",
-            "catalog",
+            "signing",
+            "files",
+            "manifest",
+            "access",
+            "compatibility",
+            "scan",
+            "version",
+            "package",
+            "store",
+            "runtime",
+            "openapi",
+            "remote",
+            "tools",
+            "source",
         ],
     },
+    Layers { folder: "crates/toolwright/src", order: &[] },
     Layers {
         folder: "crates/toolwright-gateway/src",
         order: &[
@@ -157,6 +155,20 @@ const CRATES: &[Layers] = &[
             "gateway",
             "router",
             "cli",
+        ],
+    },
+    Layers {
+        folder: "crates/toolwright-testing/src",
+        order: &[
+            "fixtures",
+            "golden",
+            "growth",
+            "process",
+            "seeds",
+            "server",
+            "authorization_server",
+            "tools",
+            "generate",
         ],
     },
     Layers {
@@ -191,6 +203,44 @@ const CRATES: &[Layers] = &[
 /// Every module imports only from layers to its left.
 pub(super) fn are_kept(tree: &Tree) -> Vec<Finding> {
     CRATES.iter().flat_map(|layers| layers.check(tree)).collect()
+}
+
+/// Every crate depends only on crates before it, by the normal dependencies of its manifest.
+pub(super) fn of_crates_are_kept(tree: &Tree) -> Vec<Finding> {
+    let folders: Vec<&str> = CRATES.iter().map(|layers| layers.folder).collect();
+    crates_against(tree, &folders)
+}
+
+/// Returns the dependencies that are against an order of crates, by the folders of their sources.
+fn crates_against(tree: &Tree, folders: &[&str]) -> Vec<Finding> {
+    let place = |name: &str| folders.iter().position(|folder| crate_name(folder) == name);
+    let mut findings = Vec::new();
+    for (index, folder) in folders.iter().enumerate() {
+        let Some(manifest) = tree.get(&folder.replace("/src", "/Cargo.toml")) else { continue };
+        let mut section = "";
+        for (line, text) in manifest.text.lines().enumerate() {
+            if text.starts_with('[') {
+                section = text;
+            }
+            let name = text.split([' ', '.', '=']).next().unwrap_or_default();
+            if section.ends_with("dependencies]")
+                && !section.contains("dev-")
+                && place(name).is_some_and(|other| other >= index)
+            {
+                let what = format!(
+                    "{} depends on {name}, which is not before it in {HERE}",
+                    crate_name(folder)
+                );
+                findings.push(manifest.finding(line + 1, what));
+            }
+        }
+    }
+    findings
+}
+
+/// The name of the crate whose sources are in a folder.
+fn crate_name(folder: &str) -> &str {
+    folder.trim_end_matches("/src").rsplit('/').next().unwrap_or(folder)
 }
 
 /// The path of the table, for findings about the table itself.
@@ -344,6 +394,23 @@ mod tests {
         ] {
             assert_eq!(check(&LAYERS, path, text), Vec::<String>::new(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_dependency_against_the_order_of_crates_is_found() {
+        let manifest = "[dependencies]\nhigh.workspace = true\nother = \"1\"\n[dev-dependencies]\nhigh = { path = \"..\" }\n";
+        let tree = Tree::of(&[
+            ("crates/low/Cargo.toml", manifest),
+            ("crates/high/Cargo.toml", "[dependencies]\nlow = { optional = true }\n"),
+        ]);
+        let found = crates_against(&tree, &["crates/low/src", "crates/high/src"]);
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found,
+            [format!(
+                "crates/low/Cargo.toml:2: low depends on high, which is not before it in {HERE}"
+            )]
+        );
     }
 
     #[test]

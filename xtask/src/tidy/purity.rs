@@ -4,8 +4,12 @@ use super::code::{code, paths};
 use super::{Finding, Tree};
 
 /// The crates without effects.
-const PURE: &[&str] =
-    &["crates/toolwright-json/src", "crates/toolwright-core/src", "crates/toolwright-dialects/src"];
+const PURE: &[&str] = &[
+    "crates/toolwright-json/src",
+    "crates/toolwright-core/src",
+    "crates/toolwright-dialects/src",
+    "crates/toolwright-plan/src/plan",
+];
 
 const MODULES: &[&[&str]] = &[
     &["std", "env"],

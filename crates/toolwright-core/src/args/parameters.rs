@@ -106,7 +106,7 @@ impl Parameters {
     }
 
     /// Returns the schemas of a parameter, wherever the schema of the tool names it.
-    pub(crate) fn schemas(&self, name: &str) -> impl Iterator<Item = &Json> {
+    pub fn schemas(&self, name: &str) -> impl Iterator<Item = &Json> {
         let schema = self.check.schema();
         let composed = hide::composed(schema, schema).into_iter();
         composed.filter_map(move |object| object.get("properties")?.get(name))

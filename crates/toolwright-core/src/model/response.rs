@@ -131,6 +131,27 @@ impl StopReason {
         StopReason::Pause,
         StopReason::Failed,
     ];
+
+    /// Returns the name in plain documents, such as `tool_calls`.
+    pub fn name(self) -> &'static str {
+        match self {
+            StopReason::End => "stop",
+            StopReason::ToolUse => "tool_calls",
+            StopReason::MaxTokens => "length",
+            StopReason::ContextWindow => "context_window",
+            StopReason::StopSequence => "stop_sequence",
+            StopReason::Refusal => "refusal",
+            StopReason::Filtered => "content_filter",
+            StopReason::MalformedCall => "malformed_call",
+            StopReason::Pause => "pause",
+            StopReason::Failed => "error",
+        }
+    }
+
+    /// Returns the stop reason with a [name](StopReason::name).
+    pub fn from_name(name: &str) -> Option<StopReason> {
+        StopReason::ALL.iter().copied().find(|reason| reason.name() == name)
+    }
 }
 
 /// The note of a stop whose reason the vendor did not send in its own field.

@@ -3,6 +3,17 @@
 use toolwright_json::object;
 use toolwright_json::{Json, Object};
 
+/// The keywords that an object violates if its members are misnamed or misplaced.
+pub const MEMBER_KEYWORDS: &[&str] = &[
+    "required",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "dependentRequired",
+    "minProperties",
+    "maxProperties",
+];
+
 /// A place where a value violates its schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {

@@ -5,8 +5,5 @@
 mod args;
 mod check;
 mod growing;
-mod plan;
-mod plan_arazzo;
-mod plan_draw;
 mod repair;
 mod schema;

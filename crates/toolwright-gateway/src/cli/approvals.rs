@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use toolwright::Caller;
-use toolwright::ledger::{Ledger as _, SqliteLedger};
-use toolwright::store::ExpiringStore;
 use toolwright_core::Json;
+use toolwright_runtime::Caller;
+use toolwright_runtime::ledger::{Ledger as _, SqliteLedger};
+use toolwright_runtime::store::ExpiringStore;
 
 use super::config::ConfigOptions;
 use super::exit::{self, Failure};

@@ -4,12 +4,12 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use toolwright::call::CallResult;
-use toolwright::chat::response;
-use toolwright::offline::OFFLINE;
-use toolwright::plan::record_run;
-use toolwright::run::{Agent, Limit, Limits, Run, RunError, RunEvent, RunResult};
-use toolwright::{Call, Json, Part, Response};
+use toolwright_core::{Call, Json, Part, Response};
+use toolwright_plan::record_run;
+use toolwright_runtime::call::CallResult;
+use toolwright_runtime::chat::response;
+use toolwright_runtime::offline::OFFLINE;
+use toolwright_runtime::run::{Agent, Limit, Limits, Run, RunError, RunEvent, RunResult};
 
 use super::exit::{self, Failure};
 use super::input;

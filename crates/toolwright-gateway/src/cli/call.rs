@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use clap::Args;
-use toolwright::call::{CallResult, CallStatus};
-use toolwright::{Arguments, Body, Json, Outcome, Toolbox};
 use toolwright_core::args::Change;
 use toolwright_core::json::Object;
 use toolwright_core::object;
+use toolwright_core::{Arguments, Body, Json, Outcome};
+use toolwright_runtime::Toolbox;
+use toolwright_runtime::call::{CallResult, CallStatus};
 
 use super::exit::{self, Failure};
 use super::input;
@@ -82,7 +83,7 @@ impl Call {
 
     async fn call(self, tool: String) -> Result<(), Failure> {
         let text = input::argument(&self.args)?;
-        let mut call = toolwright::Call::new("call_1", tool, Arguments::from_text(text));
+        let mut call = toolwright_core::Call::new("call_1", tool, Arguments::from_text(text));
         let gateway = tools::open(&self.tools.config()?)?;
         let toolbox = self.toolbox(&gateway.live().tools, &mut call.name).await?;
         let toolbox = tools::equip(&gateway, toolbox, self.tools.yes);

@@ -9,7 +9,7 @@ mod show;
 mod test;
 
 use clap::{Args, Subcommand, ValueEnum};
-use toolwright::catalog::{Access, Catalog as Store, LookupError, PrefabVersion, Visibility};
+use toolwright_catalog::{Access, Catalog as Store, LookupError, PrefabVersion, Visibility};
 use toolwright_core::Json;
 
 use super::config::ConfigOptions;

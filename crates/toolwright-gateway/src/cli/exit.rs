@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
-use toolwright::CallError;
 use toolwright_core::Json;
 use toolwright_dialects::translate::TranslateError;
+use toolwright_runtime::CallError;
 
 use crate::config::ConfigError;
 use crate::terminal;

@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead, Write};
 
-use toolwright::mcp::{InputAnswer, InputFuture, InputHandler, InputRequest};
 use toolwright_core::Json;
 use toolwright_core::json::{Number, Object};
+use toolwright_mcp::{InputAnswer, InputFuture, InputHandler, InputRequest};
 
 use crate::terminal;
 

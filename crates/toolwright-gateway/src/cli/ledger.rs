@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
-use toolwright::ledger::{Checkpoint, Gap, Head, Kind, LedgerFile, Query, Recorded};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, date, duration, object};
+use toolwright_runtime::ledger::{Checkpoint, Gap, Head, Kind, LedgerFile, Query, Recorded};
 
 use super::config::ConfigOptions;
 use super::exit::{self, Failure};

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use futures_util::future::join_all;
-use toolwright::call::CallStatus;
-use toolwright::handle::MemoryHandles;
-use toolwright::mcp::server::{Announcer, Exchange, Server, serve_stdio};
-use toolwright::mcp::{Client, ClientError, DefinitionPins, ServerInfo};
-use toolwright::{Arguments, Call, Session, Toolbox};
+use toolwright_core::{Arguments, Call};
 use toolwright_core::{Json, object, suggest};
+use toolwright_mcp::server::{Announcer, Exchange, Server, serve_stdio};
+use toolwright_mcp::{Client, ClientError, DefinitionPins, ServerInfo};
+use toolwright_runtime::call::CallStatus;
+use toolwright_runtime::handle::MemoryHandles;
+use toolwright_runtime::{Session, Toolbox};
 
 use self::add::Add;
 use self::login::{Login, Logout};
@@ -252,7 +253,7 @@ impl Test {
             reports.iter().flat_map(|own| &own.problems).map(ToString::to_string).collect();
         let tools = toolbox.tools();
         if is_json {
-            let tool = |tool: &toolwright::Tool| {
+            let tool = |tool: &toolwright_core::Tool| {
                 Json::from(object! {
                     "name": tool.name.as_str(),
                     "description": tool.description.clone().unwrap_or_default(),
@@ -262,7 +263,7 @@ impl Test {
             let tools: Vec<Json> = tools.iter().map(tool).collect();
             exit::print(&Json::from(object! {"tools": tools, "problems": problems}).pretty())?;
         } else {
-            let row = |tool: &toolwright::Tool| {
+            let row = |tool: &toolwright_core::Tool| {
                 let about = tool.description.as_deref().unwrap_or_default();
                 let first = about.lines().next().unwrap_or_default();
                 [tool.name.clone(), terminal::plain(first)]

@@ -17,11 +17,11 @@ mod worker;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use toolwright::plan::arazzo::import as import_arazzo;
-use toolwright::plan::{
+use toolwright_core::Json;
+use toolwright_plan::arazzo::import as import_arazzo;
+use toolwright_plan::{
     MAX_STEPS, Plan as Document, PlanError, View, check, import_view, import_workflow,
 };
-use toolwright_core::Json;
 
 #[cfg(not(feature = "temporal"))]
 pub(super) use self::engine::Worker;

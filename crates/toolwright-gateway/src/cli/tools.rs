@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use tokio::runtime::{Builder, Runtime};
-use toolwright::call::{Answer, Approval, Policy};
-use toolwright::handle::MemoryHandles;
-use toolwright::json::Object;
-use toolwright::mcp::Interaction;
-use toolwright::{Context, Effect, Json, Session, Tool, Toolbox, object};
+use toolwright_core::{Json, Tool, object};
+use toolwright_json::Object;
+use toolwright_mcp::Interaction;
+use toolwright_runtime::call::{Answer, Approval, Policy};
+use toolwright_runtime::handle::MemoryHandles;
+use toolwright_runtime::{Context, Effect, Session, Toolbox};
 
 use super::config::{ConfigOptions, environment};
 use super::exit::{self, Failure};

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use http::Uri;
-use toolwright::catalog::files::FileLimits;
-use toolwright::catalog::{PrefabId, Visibility};
-use toolwright::transport::AddressPolicy;
-use toolwright::{Fill, SecretString, SlotFill, ValueForm};
+use toolwright_catalog::files::FileLimits;
+use toolwright_catalog::{PrefabId, Visibility};
+use toolwright_runtime::{Fill, SlotFill, ValueForm};
+use toolwright_transport::AddressPolicy;
+use toolwright_transport::secret::SecretString;
 
 use super::error::ConfigError;
 use super::file::Env;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
-use toolwright::upstream::Environment;
+use toolwright_runtime::upstream::Environment;
 
 use super::error::{ConfigError, FilePosition};
 use super::table::Table;

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use http::Uri;
 use http::header::{HeaderName, HeaderValue};
-use toolwright::mcp::legal_tool_name;
-use toolwright::redact::{has_credential, is_secret_name};
-use toolwright::{Fill, SecretString, SlotOutput, ValueForm};
 use toolwright_core::suggest;
+use toolwright_mcp::legal_tool_name;
+use toolwright_runtime::redact::{has_credential, is_secret_name};
+use toolwright_runtime::{Fill, SlotOutput, ValueForm};
+use toolwright_transport::secret::SecretString;
 
 use super::catalog::{allowed, fill, form};
 use super::error::ConfigError;

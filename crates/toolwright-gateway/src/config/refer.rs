@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use toolwright::catalog::tools;
-use toolwright::upstream::providers;
+use toolwright_catalog::tools;
+use toolwright_runtime::upstream::providers;
 
 use super::error::ConfigError;
 use super::mcp::McpServer;

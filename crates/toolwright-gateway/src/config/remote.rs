@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use toolwright::upstream::providers::{self, Provider};
-use toolwright::upstream::{
+use toolwright_dialects::dialect::lookup;
+use toolwright_runtime::upstream::providers::{self, Provider};
+use toolwright_runtime::upstream::{
     AwsKeys, AwsProfile, Credential, Deadlines, Proxy, REGIONS, Remote, RemoteError, Trust,
 };
-use toolwright_dialects::dialect::lookup;
 
 use super::error::ConfigError;
 use super::upstream::{Access, ProxySetting, Upstream};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolwright::store::expiring::Limits;
+use toolwright_runtime::store::expiring::Limits;
 
 use super::error::ConfigError;
 use super::table::Table;

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use toolwright::SecretString;
+use toolwright_transport::secret::SecretString;
 
 use super::error::ConfigError;
 use super::value::Value;

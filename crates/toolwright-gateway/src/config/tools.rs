@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use toolwright::Limits;
-use toolwright::builtin::{self, Root};
+use toolwright_runtime::Limits;
+use toolwright_runtime::builtin::{self, Root};
 
 use super::error::ConfigError;
 use super::refer;

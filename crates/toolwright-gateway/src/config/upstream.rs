@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use http::HeaderName;
-use toolwright::SecretString;
-use toolwright::upstream::{Proxy, providers};
 use toolwright_core::profile::{Overrides, Setting, UnknownSetting};
 use toolwright_dialects::dialect::{self, Dialect, lookup, vendors::PRESETS};
+use toolwright_runtime::upstream::{Proxy, providers};
+use toolwright_transport::secret::SecretString;
 
 use super::error::{ConfigError, FilePosition};
 use super::table::Table;

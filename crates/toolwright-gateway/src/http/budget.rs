@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
-use toolwright::plan::{MemoryBudget, PlanMemory};
 use toolwright_core::{Fault, FaultClass};
+use toolwright_plan::{MemoryBudget, PlanMemory};
 
 /// Maximum time that a body waits for memory.
 const RESERVE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use toolwright::call::Glob;
+use toolwright_runtime::call::Glob;
 
 /// The names that a client may use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
-use toolwright::Caller;
-use toolwright::plan::{CallRate, PlanRate};
 use toolwright_core::{Fault, FaultClass};
+use toolwright_plan::{CallRate, PlanRate};
+use toolwright_runtime::Caller;
 
 use super::Key;
 use super::allow::Allow;

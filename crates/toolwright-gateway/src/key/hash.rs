@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use toolwright::SecretString;
+use toolwright_transport::secret::SecretString;
 
 /// What a key begins with, so that people and scanners know one.
 const PREFIX: &str = "tw-";

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use toolwright::catalog::signing::SigningKey;
+use toolwright_catalog::signing::SigningKey;
 
 use super::{Client, Keys};
 

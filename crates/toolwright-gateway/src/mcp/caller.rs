@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, Uri};
-use toolwright::bounded::BoundedMap;
-use toolwright::mcp::client::{Authorization, ServerUrl};
-use toolwright::mcp::{Client, ClientSelector, SelectFuture};
-use toolwright::oauth::TokenStore;
-use toolwright::session::Session;
-use toolwright::transport::{HttpClient, TransportError};
-use toolwright::{SecretString, ToolError};
+use toolwright_mcp::client::{Authorization, ServerUrl};
+use toolwright_mcp::{Client, ClientSelector, SelectFuture};
+use toolwright_runtime::ToolError;
+use toolwright_runtime::bounded::BoundedMap;
+use toolwright_runtime::session::Session;
+use toolwright_transport::oauth::TokenStore;
+use toolwright_transport::secret::SecretString;
+use toolwright_transport::{HttpClient, TransportError};
 
 use super::{authorization, http};
 use crate::config::{McpLogin, McpPlace};

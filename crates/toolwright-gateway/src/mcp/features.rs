@@ -12,15 +12,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use toolwright::call::Glob;
-use toolwright::mcp::server::{Exchange, Features, FeaturesFuture, ObserveFuture, Peer, page};
-use toolwright::mcp::{
-    ClientError, ClientSelector, Interaction, Request, RpcError, ServerInfo, map_resource_uris,
-};
-use toolwright::{Json, object};
 use toolwright_core::json::Object;
 use toolwright_core::percent;
+use toolwright_core::{Json, object};
 use toolwright_dialects::dialect::mcp::Era;
+use toolwright_mcp::server::{Exchange, Features, FeaturesFuture, ObserveFuture, Peer, page};
+use toolwright_mcp::{
+    ClientError, ClientSelector, Interaction, Request, RpcError, ServerInfo, map_resource_uris,
+};
+use toolwright_runtime::call::Glob;
 
 use super::Connected;
 use super::lists::Listing;

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
-use toolwright::handler::ToolResult;
-use toolwright::mcp::server::{Exchange, Features, FeaturesFuture, ObserveFuture, Peer};
-use toolwright::mcp::{InputRequest, Interaction, Request, ResourceUpdates, RpcError, read_result};
-use toolwright::toolbox::{SourceError, SourceFuture, ToolPage, ToolSource};
-use toolwright::{Effect, Handler, Json, Output, Scope, Tool, ToolError, object};
 use toolwright_core::json::Object;
+use toolwright_core::{Json, Tool, object};
 use toolwright_dialects::dialect::mcp::Era;
+use toolwright_mcp::server::{Exchange, Features, FeaturesFuture, ObserveFuture, Peer};
+use toolwright_mcp::{InputRequest, Interaction, Request, ResourceUpdates, RpcError, read_result};
+use toolwright_runtime::handler::ToolResult;
+use toolwright_runtime::toolbox::{SourceError, SourceFuture, ToolPage, ToolSource};
+use toolwright_runtime::{Effect, Handler, Output, Scope, ToolError};
 
 use super::StreamControl;
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
-use toolwright::Json;
-use toolwright::mcp::{Client, ClientError, ListKind};
+use toolwright_core::Json;
+use toolwright_mcp::{Client, ClientError, ListKind};
 
 /// How long a list is used before it is fetched again, if the server announces no change.
 const FRESH: Duration = Duration::from_mins(1);

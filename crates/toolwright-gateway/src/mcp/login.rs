@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use http::Uri;
 use tokio::sync::OnceCell;
-use toolwright::mcp::client::{Authorization, RegisteredClient};
-use toolwright::oauth::{EncryptedTokens, Token, TokenFuture, TokenStore, TokenStoreError};
-use toolwright::transport::{AddressPolicy, HttpClient, Proxy, TransportError};
+use toolwright_mcp::client::{Authorization, RegisteredClient};
+use toolwright_transport::oauth::{
+    EncryptedTokens, Token, TokenFuture, TokenStore, TokenStoreError,
+};
+use toolwright_transport::{AddressPolicy, HttpClient, Proxy, TransportError};
 
 use crate::config::McpLogin;
 

@@ -8,10 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use toolwright::mcp::DefinitionPins;
-use toolwright::private_file;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
+use toolwright_mcp::DefinitionPins;
+use toolwright_transport::private_file;
 
 use crate::config::PinMode;
 

@@ -13,11 +13,11 @@ mod tests;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use toolwright::Caller;
-use toolwright::call::Approval;
-use toolwright::store::StoreError;
-use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Outcome, Scope};
 use toolwright_core::{Fault, FaultClass, Message};
+use toolwright_runtime::Caller;
+use toolwright_runtime::call::Approval;
+use toolwright_runtime::store::StoreError;
+use toolwright_runtime::store::expiring::{Entry, ExpiringStore, Limits, Outcome, Scope};
 
 use super::conversation::ConversationId;
 pub use notice::{after_notice, notice};

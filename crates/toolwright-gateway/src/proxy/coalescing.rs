@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
-use toolwright::upstream::IncomingBody;
 use toolwright_core::Fault;
+use toolwright_runtime::upstream::IncomingBody;
 
 /// Size in bytes at which a frame is forwarded without looking for more.
 const FRAME_SIZE: usize = 8 << 10;

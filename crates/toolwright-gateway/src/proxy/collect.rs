@@ -1,10 +1,10 @@
 //! Reads an upstream's reply to its end within the memory budget.
 
 use bytes::{Bytes, BytesMut};
-use toolwright::upstream::{Incoming, IncomingBody, Remote};
 use toolwright_core::Fault;
 use toolwright_core::wire_json;
 use toolwright_dialects::dialect::WireReply;
+use toolwright_runtime::upstream::{Incoming, IncomingBody, Remote};
 
 use super::headers;
 use super::weight::weight;

@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use toolwright::Session;
-use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Scope};
 use toolwright_core::{Fault, Message, Request};
+use toolwright_runtime::Session;
+use toolwright_runtime::store::expiring::{Entry, ExpiringStore, Limits, Scope};
 
 use super::fault;
 use crate::key::Client;

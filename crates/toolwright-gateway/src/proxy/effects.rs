@@ -5,10 +5,10 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use toolwright::CallErrorKind;
-use toolwright::call::{CallResult, ResultSource};
 use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Fault, Json, object};
+use toolwright_runtime::CallErrorKind;
+use toolwright_runtime::call::{CallResult, ResultSource};
 
 use crate::http::Reply;
 

@@ -14,10 +14,10 @@ mod run;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use toolwright::model::Model;
-use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::{Fault, Json, Request, Response};
 use toolwright_dialects::frame::Framing;
+use toolwright_runtime::model::Model;
+use toolwright_runtime::upstream::{Incoming, Remote};
 
 use super::coalescing::CoalescingBody;
 use super::collect;

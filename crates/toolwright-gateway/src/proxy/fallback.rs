@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use toolwright::upstream::retry;
 use toolwright_core::{Fault, FaultClass};
+use toolwright_runtime::upstream::retry;
 
 use super::route::Candidate;
 use super::send::Failure;

@@ -12,8 +12,6 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use tokio::sync::Mutex;
-use toolwright::model::{EventStream, Model, Upstream, event_stream};
-use toolwright::upstream::{Incoming, Remote};
 use toolwright_core::event::Head;
 use toolwright_core::event::join::join;
 use toolwright_core::event::split::split;
@@ -23,6 +21,8 @@ use toolwright_dialects::dialect::Target;
 use toolwright_dialects::fit::alias::is_kept_by_clients;
 use toolwright_dialects::fit::made_id;
 use toolwright_dialects::translate::Report;
+use toolwright_runtime::model::{EventStream, Model, Upstream, event_stream};
+use toolwright_runtime::upstream::{Incoming, Remote};
 
 use super::collect;
 use super::fallback::Fallback;

@@ -10,8 +10,8 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use toolwright::call::canonical;
 use toolwright_core::{Fault, FaultClass, Json};
+use toolwright_runtime::call::canonical;
 
 use super::conversation;
 use super::inbound::InboundRequest;

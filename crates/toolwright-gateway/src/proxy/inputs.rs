@@ -11,13 +11,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::{HeaderMap, HeaderName};
 use tokio::sync::oneshot;
-use toolwright::Caller;
-use toolwright::mcp::{
+use toolwright_core::json::Object;
+use toolwright_core::{Json, object};
+use toolwright_mcp::{
     ElicitationModes, InputAnswer, InputFuture, InputHandler, InputRequest, Interaction, RpcError,
     complete_form,
 };
-use toolwright_core::json::Object;
-use toolwright_core::{Json, object};
+use toolwright_runtime::Caller;
 
 use super::approvals::{seconds, write_time};
 use super::conversation::ConversationId;

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use http::HeaderMap;
 use http::header::HOST;
 use memchr::memmem;
-use toolwright::Toolbox;
-use toolwright::call::{Rule, Verdict};
 use toolwright_core::{Fault, FaultClass, Json, Part};
 use toolwright_dialects::dialect::Dialect;
+use toolwright_runtime::Toolbox;
+use toolwright_runtime::call::{Rule, Verdict};
 
 use super::fault;
 use crate::key::Client;

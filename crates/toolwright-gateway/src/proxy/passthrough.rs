@@ -6,13 +6,13 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
-use toolwright::upstream::IncomingBody;
 use toolwright_core::event::Event;
 use toolwright_core::{Fault, FaultClass};
 use toolwright_dialects::dialect::ChatCodec;
 use toolwright_dialects::dialect::ResponseSummary;
 use toolwright_dialects::frame::{FrameWriter, Framing};
 use toolwright_dialects::translate::{Options, StreamReader, Translator};
+use toolwright_runtime::upstream::IncomingBody;
 
 use super::coalescing::CoalescingBody;
 use super::finalizer::Finalizer;

@@ -5,7 +5,6 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use toolwright::upstream::Remote;
 use toolwright_core::json::{SchemaCache, guess_string};
 use toolwright_core::{Fault, FaultClass, Request};
 use toolwright_dialects::dialect::{
@@ -13,6 +12,7 @@ use toolwright_dialects::dialect::{
 };
 use toolwright_dialects::fit::Aliases;
 use toolwright_dialects::translate::{Options, Report, TranslateError, Translated, Translator};
+use toolwright_runtime::upstream::Remote;
 
 use super::endpoint::Endpoint;
 use super::headers;

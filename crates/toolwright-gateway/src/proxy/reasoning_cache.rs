@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use client::Client;
-use toolwright::store::StoreError;
-use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Scope};
 use toolwright_core::{Call, Json, Request};
 use toolwright_dialects::reasoning_cache::{CachedReasoning, CallKey};
 use toolwright_dialects::translate::Translator;
+use toolwright_runtime::store::StoreError;
+use toolwright_runtime::store::expiring::{Entry, ExpiringStore, Limits, Scope};
 
 /// The kind of the entries in the store.
 const KIND: &str = "reasoning";

@@ -25,9 +25,9 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use toolwright::store::StoreError;
-use toolwright::store::expiring::{Entry, ExpiringStore, Outcome, Scope};
 use toolwright_core::{Fault, FaultClass};
+use toolwright_runtime::store::StoreError;
+use toolwright_runtime::store::expiring::{Entry, ExpiringStore, Outcome, Scope};
 
 use crate::config::Responses;
 use crate::http::Share;

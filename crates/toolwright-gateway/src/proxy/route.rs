@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use toolwright::model::{Model, Upstream};
-use toolwright::upstream::{Remote, providers};
 use toolwright_core::profile::Overrides;
 use toolwright_core::{Fault, FaultClass, Request, Response, suggest};
+use toolwright_runtime::model::{Model, Upstream};
+use toolwright_runtime::upstream::{Remote, providers};
 
 use crate::tools::UpstreamEmbedder;
 

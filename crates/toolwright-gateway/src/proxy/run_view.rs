@@ -5,12 +5,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use toolwright::run::RunResult;
 use toolwright_core::event::split::{split, split_part};
 use toolwright_core::event::{Delta, Head};
 use toolwright_core::part::Body;
 use toolwright_core::request::Format;
 use toolwright_core::{Event, Part, Request, Response, Usage};
+use toolwright_runtime::run::RunResult;
 
 /// Separates the texts of two turns.
 pub const GAP: &str = "\n\n";

@@ -15,12 +15,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::OwnedMutexGuard;
-use toolwright::Caller;
-use toolwright::call::journal::{JournalError, MemoryJournal, SharedJournal, SqliteJournal};
-use toolwright::store::StoreError;
-use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Outcome, Scope};
 use toolwright_core::document::DocumentError;
 use toolwright_core::{Fault, FaultClass, Json};
+use toolwright_runtime::Caller;
+use toolwright_runtime::call::journal::{
+    JournalError, MemoryJournal, SharedJournal, SqliteJournal,
+};
+use toolwright_runtime::store::StoreError;
+use toolwright_runtime::store::expiring::{Entry, ExpiringStore, Limits, Outcome, Scope};
 
 pub use record::Record;
 

@@ -21,14 +21,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolwright::context::Context as RunContext;
-use toolwright::handle::HandleStore;
-use toolwright::model::{EventStream, Model};
-use toolwright::run::{Agent, Limits, Run, RunError, RunEvent, RunResult};
-use toolwright::{Caller, Effect, Toolbox};
 use toolwright_core::event::split::split;
 use toolwright_core::{Body, Call, Event, Fault, FaultClass, Message, Request, Response};
 use toolwright_dialects::dialect;
+use toolwright_runtime::context::Context as RunContext;
+use toolwright_runtime::handle::HandleStore;
+use toolwright_runtime::model::{EventStream, Model};
+use toolwright_runtime::run::{Agent, Limits, Run, RunError, RunEvent, RunResult};
+use toolwright_runtime::{Caller, Effect, Toolbox};
 
 use self::events::run_events;
 use super::approvals::{self, ApprovalRecord, Approvals};

@@ -8,9 +8,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use toolwright::model::EventStream;
 use toolwright_core::{Fault, FaultClass};
 use toolwright_dialects::translate::StreamTranslator;
+use toolwright_runtime::model::EventStream;
 
 use super::coalescing::CoalescingBody;
 use super::collect::MAX_REPLY_BYTES;

@@ -1,11 +1,11 @@
 //! Translates a complete reply of an upstream.
 
 use http::{HeaderMap, StatusCode};
-use toolwright::upstream::Remote;
 use toolwright_core::{Fault, FaultClass, Response};
 use toolwright_dialects::dialect::{ChatCodec, WireReply};
 use toolwright_dialects::frame::Framing;
 use toolwright_dialects::translate::decode_response;
+use toolwright_runtime::upstream::Remote;
 
 /// Decodes a reply. Some vendors report a failure with a success status.
 pub fn read(remote: &Remote, wire: WireReply) -> Result<Response, Fault> {

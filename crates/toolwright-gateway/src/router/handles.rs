@@ -3,10 +3,12 @@
 //! A value belongs to the tenant of the key and to a conversation, such as the run of a plan.
 
 use http::{HeaderValue, StatusCode, header};
-use toolwright::Session;
-use toolwright::handle::{Handle, HandleError, HandleStore, HandleStoreError, Owner, StoredValue};
-use toolwright::output::Blob;
 use toolwright_core::{Fault, FaultClass, Json};
+use toolwright_runtime::Session;
+use toolwright_runtime::handle::{
+    Handle, HandleError, HandleStore, HandleStoreError, Owner, StoredValue,
+};
+use toolwright_runtime::output::Blob;
 
 use super::query::{Query, invalid};
 use crate::http::{HttpRequest, Reply, ReplyBody};

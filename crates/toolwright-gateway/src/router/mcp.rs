@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use toolwright::mcp::server::{Exchange, Features, Outbox, Server};
-use toolwright::mcp::{InvalidMessage, Message, Payload, Request, Response, RpcError};
-use toolwright::{Context, Session};
 use toolwright_core::{Fault, FaultClass, object};
+use toolwright_mcp::server::{Exchange, Features, Outbox, Server};
+use toolwright_mcp::{InvalidMessage, Message, Payload, Request, Response, RpcError};
+use toolwright_runtime::{Context, Session};
 
 use super::{Router, browser};
 use crate::gateway::Live;
@@ -351,7 +351,7 @@ fn text_reply(status: StatusCode, text: String) -> Reply {
     reply
 }
 
-fn error_reply(status: StatusCode, id: Option<toolwright::Json>, error: RpcError) -> Reply {
+fn error_reply(status: StatusCode, id: Option<toolwright_core::Json>, error: RpcError) -> Reply {
     message_reply(status, Response { id, result: Err(error) })
 }
 

@@ -12,15 +12,15 @@ mod resume;
 use std::sync::Arc;
 
 use http::StatusCode;
-use toolwright::call::canonical;
-use toolwright::catalog::without_version;
-use toolwright::plan::journal::{PlanJournalError, RunFilter, RunQuota};
-use toolwright::plan::{
-    Engine, LocalEngine, NewRun, Plan, PlanRunError, RunReport, RunStatus, StepAnswer, Template,
-};
-use toolwright::{Context, Toolbox};
+use toolwright_catalog::without_version;
 use toolwright_core::json::{Object, Path};
 use toolwright_core::{Fault, FaultClass, Json, object};
+use toolwright_plan::journal::{PlanJournalError, RunFilter, RunQuota};
+use toolwright_plan::{
+    Engine, LocalEngine, NewRun, Plan, PlanRunError, RunReport, RunStatus, StepAnswer, Template,
+};
+use toolwright_runtime::call::canonical;
+use toolwright_runtime::{Context, Toolbox};
 
 use self::document::{CHECK_COPIES, parse, read};
 pub(crate) use self::resume::resume;

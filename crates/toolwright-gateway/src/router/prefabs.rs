@@ -14,11 +14,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use http::uri::Authority;
 use http::{HeaderName, header};
-use toolwright::Context;
-use toolwright::catalog::{Access, Visibility};
+use toolwright_catalog::{Access, Visibility};
 use toolwright_core::json::Object;
 use toolwright_core::percent;
 use toolwright_core::{Fault, Json, object};
+use toolwright_runtime::Context;
 
 use self::files::ClientFiles;
 pub(super) use self::refusal::Refusal;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use toolwright::CallErrorKind;
-use toolwright::ledger::{Backpressure, Entry, Ledger};
+use toolwright_runtime::CallErrorKind;
+use toolwright_runtime::ledger::{Backpressure, Entry, Ledger};
 
 use super::Telemetry;
 

@@ -6,18 +6,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolwright::ledger::{
-    Backpressure, ExchangeEntry, Kind, Ledger, LedgerError, MemoryLedger, Overflow, Query,
-    SqliteLedger, Tried,
-};
-use toolwright::private_file;
-use toolwright::store::StoreError;
-use toolwright::{CallErrorKind, Caller};
 use toolwright_core::json::Object;
 use toolwright_core::loss::{Loss, Site};
 use toolwright_core::origin::Origin;
 use toolwright_core::{FaultClass, Json, object};
 use toolwright_dialects::translate::Report;
+use toolwright_runtime::ledger::{
+    Backpressure, ExchangeEntry, Kind, Ledger, LedgerError, MemoryLedger, Overflow, Query,
+    SqliteLedger, Tried,
+};
+use toolwright_runtime::store::StoreError;
+use toolwright_runtime::{CallErrorKind, Caller};
+use toolwright_transport::private_file;
 
 use super::record::{Attempt, ExecutedCall, Payloads};
 use super::{ExchangeRecord, RequestId};

@@ -3,10 +3,9 @@
 
 mod short;
 
-use toolwright::chat::response::finish_reason;
-use toolwright::redact::redact;
 use toolwright_core::loss::Severity;
-use toolwright_core::{Dialect, FaultClass, Json};
+use toolwright_core::{Dialect, FaultClass, Json, StopReason};
+use toolwright_runtime::redact::redact;
 
 use super::record::Payloads;
 use super::{ExchangeRecord, ledger};
@@ -56,7 +55,7 @@ macro_rules! line {
                 gen_ai.request.model = record.requested_model.as_deref(),
                 gen_ai.response.model = record.response_model.as_deref(),
                 gen_ai.response.id = record.response_id.as_deref(),
-                gen_ai.response.finish_reasons = record.stop.map(finish_reason),
+                gen_ai.response.finish_reasons = record.stop.map(StopReason::name),
                 gen_ai.usage.input_tokens = record.usage.as_ref().map(|usage| usage.input_total()),
                 gen_ai.usage.output_tokens = record.usage.as_ref().and_then(|usage| usage.output),
                 "error.type" = record.error(),

@@ -8,10 +8,10 @@ mod header;
 
 use parking_lot::Mutex;
 
-use toolwright::Caller;
-use toolwright::bounded::BoundedMap;
 use toolwright_core::{Dialect, Json, object};
 use toolwright_dialects::translate::Report;
+use toolwright_runtime::Caller;
+use toolwright_runtime::bounded::BoundedMap;
 
 use super::RequestId;
 

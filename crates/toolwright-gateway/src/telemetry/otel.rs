@@ -17,8 +17,8 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, header};
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{mpsc, oneshot};
-use toolwright::transport::{Deadlines, HttpClient, TransportError};
 use toolwright_core::Json;
+use toolwright_transport::{Deadlines, HttpClient, TransportError};
 
 use super::{ExchangeRecord, Metrics};
 

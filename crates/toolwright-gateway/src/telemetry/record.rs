@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use toolwright::{CallErrorKind, Caller};
 use toolwright_core::loss::Severity;
 use toolwright_core::{Dialect, FaultClass, StopReason, Usage};
 use toolwright_dialects::dialect::ResponseSummary;
 use toolwright_dialects::translate::Report;
+use toolwright_runtime::{CallErrorKind, Caller};
 
 use super::RequestId;
 use super::trace::Trace;

@@ -5,8 +5,8 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use toolwright::ledger::ExchangeEntry;
 use toolwright_core::FaultClass;
+use toolwright_runtime::ledger::ExchangeEntry;
 
 use super::Records;
 
@@ -41,8 +41,8 @@ impl Refusals {
 
 #[cfg(test)]
 mod tests {
-    use toolwright::Caller;
     use toolwright_core::Dialect;
+    use toolwright_runtime::Caller;
 
     use super::super::{ExchangeRecord, ledger};
     use super::*;

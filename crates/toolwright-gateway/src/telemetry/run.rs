@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use toolwright::call::CallResult;
 use toolwright_core::{Dialect, Usage};
 use toolwright_dialects::dialect::{ChatCodec, ToolCodec};
 use toolwright_dialects::translate::Report;
+use toolwright_runtime::call::CallResult;
 
 use super::AttemptContext;
 use super::record::{Attempt, ExchangeRecord, ExecutedCall};

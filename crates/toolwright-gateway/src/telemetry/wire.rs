@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use toolwright::transport::BodyObserver;
+use toolwright_transport::BodyObserver;
 
 use super::record::{Payloads, UpstreamPayloads};
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use toolwright::catalog::remote::RemoteCatalog;
-use toolwright::catalog::tools::{CatalogFuture, CatalogTools, EmbedFuture, EmbedKind, Embedder};
-use toolwright::catalog::{Access, FunctionSource};
-use toolwright::model::Model;
-use toolwright::transport::TransportError;
-use toolwright::upstream::{EmbedRequest, Remote};
-use toolwright::{ToolError, Toolbox};
+use toolwright_catalog::remote::RemoteCatalog;
+use toolwright_catalog::tools::{CatalogFuture, CatalogTools, EmbedFuture, EmbedKind, Embedder};
+use toolwright_catalog::{Access, FunctionSource};
+use toolwright_runtime::model::Model;
+use toolwright_runtime::upstream::{EmbedRequest, Remote};
+use toolwright_runtime::{ToolError, Toolbox};
+use toolwright_transport::TransportError;
 
 use crate::config::Config;
 use crate::prefabs::{FILE_CONTENT, Functions};

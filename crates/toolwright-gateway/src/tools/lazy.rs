@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::LazyLock;
 
-use toolwright::Toolbox;
+use toolwright_runtime::Toolbox;
 
 /// A toolbox that is made when it is first used. Compiling schemas for the tools of the catalog alone would double the
 /// memory of a gateway that nobody uses for tools.

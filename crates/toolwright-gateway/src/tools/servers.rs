@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use toolwright::Effect;
 use toolwright_core::{Json, Tool};
+use toolwright_runtime::Effect;
 
 use super::Tools;
 use crate::key::Client;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use toolwright::Fill;
-use toolwright::catalog::Visibility;
-use toolwright::upstream::Remote;
+use toolwright_catalog::Visibility;
 use toolwright_gateway::config::{
     Access, Config, ConfigError, Ledger, LogFormat, McpPlace, McpValue,
 };
+use toolwright_runtime::Fill;
+use toolwright_runtime::upstream::Remote;
 
 use crate::run::toolwright;
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use toolwright::store::ExpiringStore;
+use toolwright_runtime::store::ExpiringStore;
 
 use crate::gateway::until;
 use crate::run::{ok_in, toolwright_in, write_words_prefab};

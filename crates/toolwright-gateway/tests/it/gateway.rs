@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use toolwright::ledger::{ExchangeEntry, Kind, Query, SqliteLedger};
 use toolwright_core::Json;
+use toolwright_runtime::ledger::{ExchangeEntry, Kind, Query, SqliteLedger};
 
 pub use client::{Answer, Asking};
 pub use upstream::{Received, Reply, Upstream};

@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use toolwright::Caller;
-use toolwright::call::ResultSource;
-use toolwright::ledger::{CallEntry, Overflow, SqliteLedger};
 use toolwright_core::{Dialect, FaultClass, Json};
 use toolwright_gateway::config::{self, Config};
 use toolwright_gateway::telemetry::{Records, Telemetry};
+use toolwright_runtime::Caller;
+use toolwright_runtime::call::ResultSource;
+use toolwright_runtime::ledger::{CallEntry, Overflow, SqliteLedger};
 
 use crate::gateway::vendor::vendor;
 use crate::gateway::{Gateway, Upstream, table, until};

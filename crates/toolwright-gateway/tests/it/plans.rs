@@ -3,7 +3,7 @@
 pub mod nested;
 mod restart;
 
-use toolwright::catalog::{Catalog, Package, PublishOptions};
+use toolwright_catalog::{Catalog, Package, PublishOptions};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 

@@ -9,7 +9,7 @@ mod run;
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use toolwright::catalog::{Catalog, Manifest, Package, PublishOptions};
+use toolwright_catalog::{Catalog, Manifest, Package, PublishOptions};
 use toolwright_core::message::Message;
 use toolwright_core::{Json, Request, object};
 use toolwright_gateway::key::KeyHash;

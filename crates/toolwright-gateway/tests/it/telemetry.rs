@@ -9,14 +9,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use toolwright::ledger::{ExchangeEntry, Kind, Query, SqliteLedger};
-use toolwright::{CallErrorKind, Caller};
 use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
 use toolwright_dialects::dialect::{WireRequest, lookup};
 use toolwright_dialects::translate::{Options, Report, Translator};
 use toolwright_gateway::config::{self, Config};
 use toolwright_gateway::telemetry::record::{Attempt, ExecutedCall, Payloads};
 use toolwright_gateway::telemetry::{ExchangeRecord, ExchangeRecorder, Records, Telemetry, ledger};
+use toolwright_runtime::ledger::{ExchangeEntry, Kind, Query, SqliteLedger};
+use toolwright_runtime::{CallErrorKind, Caller};
 
 /// A configuration with a data folder.
 fn config(folder: &Path) -> Config {

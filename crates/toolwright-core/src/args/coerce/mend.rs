@@ -11,7 +11,7 @@ use super::ground::{Ground, MAX_VIOLATIONS};
 use super::{Coercion, Proposal, Reading, Unmended, boolean, choice, list, node, number, parse};
 use super::{rename, text, unwrap, within};
 use crate::args::{Change, Op};
-use crate::schema::Violation;
+use crate::schema::{MEMBER_KEYWORDS, Violation};
 use toolwright_json::Json;
 
 /// Maximum cost of the changes to one value.
@@ -184,7 +184,7 @@ fn proposals(ground: &Ground<'_>, value: &Json, own: &[&Violation], spot: &Spot)
             out.extend(number::propose_grouped(at, value));
         }
     }
-    if has(OF_OBJECTS) {
+    if has(MEMBER_KEYWORDS) {
         if at.is_empty() {
             out.extend(unwrap::propose(ground, value, spot));
         }
@@ -194,17 +194,6 @@ fn proposals(ground: &Ground<'_>, value: &Json, own: &[&Violation], spot: &Spot)
     }
     out
 }
-
-/// The keywords that an object violates if its members are misnamed or misplaced.
-pub(crate) const OF_OBJECTS: &[&str] = &[
-    "required",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "propertyNames",
-    "dependentRequired",
-    "minProperties",
-    "maxProperties",
-];
 
 /// Returns a place for each branch of a union that no branch matched. The other requirements of the
 /// place are checked when the branch is done.

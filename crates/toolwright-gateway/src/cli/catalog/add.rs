@@ -6,9 +6,9 @@ use std::io::{self, IsTerminal, Write as _};
 use std::path::PathBuf;
 
 use clap::Args;
-use toolwright::catalog::compatibility::{FunctionChange, Verdict};
-use toolwright::catalog::openapi::{self, ImportOptions, ImportReport};
-use toolwright::catalog::{
+use toolwright_catalog::compatibility::{FunctionChange, Verdict};
+use toolwright_catalog::openapi::{self, ImportOptions, ImportReport};
+use toolwright_catalog::{
     Compatibility, Manifest, ManifestFault, Package, PackageError, PublishError, PublishOptions,
     Published, Visibility,
 };

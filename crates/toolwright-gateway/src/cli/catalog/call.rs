@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use toolwright::call::{CallResult, CallStatus};
-use toolwright::catalog::Access;
-use toolwright::catalog::files::{Files, Lifetime};
-use toolwright::catalog::manifest::FILES;
-use toolwright::catalog::tools::LocalCatalog;
-use toolwright::toolbox::CompiledTool;
-use toolwright::{Arguments, Caller, Json, Session, Toolbox};
+use toolwright_catalog::Access;
+use toolwright_catalog::files::{Files, Lifetime};
+use toolwright_catalog::manifest::FILES;
+use toolwright_catalog::tools::LocalCatalog;
 use toolwright_core::json::Object;
+use toolwright_core::{Arguments, Json};
+use toolwright_runtime::call::{CallResult, CallStatus};
+use toolwright_runtime::toolbox::CompiledTool;
+use toolwright_runtime::{Caller, Session, Toolbox};
 
 use super::{Common, find};
 use crate::cli::exit::{self, Failure};
@@ -138,7 +139,7 @@ pub(super) async fn call(
     // Another call is another one, also with the same arguments.
     let session = Session::new(RequestId::random().to_string()).with_caller(caller.clone());
     let name = tool.handler().tool().name.as_str();
-    let call = toolwright::Call::new("call_1", name, arguments);
+    let call = toolwright_core::Call::new("call_1", name, arguments);
     match toolbox.call_tool(&session, tool, &call).await {
         CallStatus::Done(done) => Ok(done),
         CallStatus::Waiting(_) => Err(Failure::failed(format!("{name} needs approval"))),

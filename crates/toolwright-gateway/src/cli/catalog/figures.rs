@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use toolwright::catalog::tool_name;
-use toolwright::ledger::{CallEntry, Kind, LedgerFile, Query, ResultSource};
-use toolwright::{CallErrorKind, object};
+use toolwright_catalog::tool_name;
 use toolwright_core::json::Object;
+use toolwright_core::object;
+use toolwright_runtime::CallErrorKind;
+use toolwright_runtime::ledger::{CallEntry, Kind, LedgerFile, Query, ResultSource};
 
 use crate::cli::exit::{self, Failure};
 use crate::telemetry::ledger::FILE;
@@ -120,7 +121,7 @@ fn millis(duration: Duration) -> f64 {
 mod tests {
     use std::time::SystemTime;
 
-    use toolwright::Caller;
+    use toolwright_runtime::Caller;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use toolwright::catalog::{Access, Catalog, FunctionHit, PrefabHit, SearchOptions};
+use toolwright_catalog::{Access, Catalog, FunctionHit, PrefabHit, SearchOptions};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 

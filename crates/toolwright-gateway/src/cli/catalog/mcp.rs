@@ -1,6 +1,6 @@
 //! An MCP server of the configuration as a prefab: each tool is a function.
 
-use toolwright::catalog::{Access, Catalog};
+use toolwright_catalog::{Access, Catalog};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 

@@ -1,7 +1,7 @@
 //! `toolwright catalog list`, `versions`, `functions`, `details` and `diff`.
 
 use clap::Args;
-use toolwright::catalog::{Access, Catalog, Compatibility, PrefabSummary, Visibility};
+use toolwright_catalog::{Access, Catalog, Compatibility, PrefabSummary, Visibility};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, date, object};
 
@@ -133,7 +133,7 @@ impl Functions {
             .map(|function| [one_line(&function.name), one_line(&function.description)])
             .collect();
         let document = || {
-            let function = |own: &toolwright::catalog::Function| object! {"name": own.name.as_str(), "description": own.description.as_str()};
+            let function = |own: &toolwright_catalog::Function| object! {"name": own.name.as_str(), "description": own.description.as_str()};
             functions.iter().map(function).collect::<Vec<Object>>().into()
         };
         common.write(document, ["FUNCTION", "WHAT IT DOES"], &rows)

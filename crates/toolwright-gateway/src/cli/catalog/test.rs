@@ -1,11 +1,12 @@
 //! `toolwright catalog test`.
 
 use clap::Args;
-use toolwright::catalog::runtime::{FunctionCheck, split_files};
-use toolwright::catalog::{Access, Example, Function, PrefabVersion, Runtime};
-use toolwright::{Arguments, Effect, Json, object, process};
+use toolwright_catalog::runtime::{FunctionCheck, split_files};
+use toolwright_catalog::{Access, Example, Function, PrefabVersion, Runtime};
 use toolwright_core::json::Object;
 use toolwright_core::schema::{self, Violation};
+use toolwright_core::{Arguments, Json, object};
+use toolwright_runtime::{Effect, process};
 
 use super::call::{Opened, call};
 use super::{Common, find, not_found, one_line};

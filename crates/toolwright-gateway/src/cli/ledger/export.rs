@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use toolwright::ledger::{LedgerFile, Query};
 use toolwright_core::Json;
+use toolwright_runtime::ledger::{LedgerFile, Query};
 
 use super::{Filter, document, pages};
 use crate::cli::exit::{self, Failure};

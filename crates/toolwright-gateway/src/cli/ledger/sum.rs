@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use toolwright::ledger::{Entry, LedgerFile, Query};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, Usage};
+use toolwright_runtime::ledger::{Entry, LedgerFile, Query};
 
 use super::{Filter, pages, utc};
 use crate::cli::exit::{self, Failure};

@@ -5,11 +5,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use toolwright::mcp::ClientError;
-use toolwright::private_file;
-use toolwright::redact::{has_credential, is_secret_name};
 use toolwright_core::Json;
 use toolwright_core::json::Object;
+use toolwright_mcp::ClientError;
+use toolwright_runtime::redact::{has_credential, is_secret_name};
+use toolwright_transport::private_file;
 
 use crate::cli::config::ConfigOptions;
 use crate::cli::config_text::{self, ConfigText};

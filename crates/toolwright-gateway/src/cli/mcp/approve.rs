@@ -1,8 +1,8 @@
 //! `toolwright mcp approve`: approves the definitions of a server's tools.
 
 use clap::Args;
-use toolwright::mcp::{ClientError, definition_digest};
 use toolwright_core::{Json, object, suggest};
+use toolwright_mcp::{ClientError, definition_digest};
 
 use super::unknown;
 use crate::cli::exit::{self, Failure};

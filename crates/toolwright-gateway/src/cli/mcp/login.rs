@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use toolwright::mcp::client::{Authorization, LoginFuture, LoginHandler, ServerUrl};
-use toolwright::mcp::{Client, ClientError};
-use toolwright::oauth::{Challenge, LoopbackListener, OAuthError, PendingLogin};
+use toolwright_mcp::client::{Authorization, LoginFuture, LoginHandler, ServerUrl};
+use toolwright_mcp::{Client, ClientError};
+use toolwright_transport::oauth::{Challenge, LoopbackListener, OAuthError, PendingLogin};
 
 use super::unknown;
 use crate::cli::exit::{self, Failure};
@@ -79,7 +79,7 @@ fn open(url: &str) {
 /// A server over HTTP, and the access to it.
 struct Place<'c> {
     url: &'c http::Uri,
-    http: toolwright::transport::HttpClient,
+    http: toolwright_transport::HttpClient,
     login: &'c McpLogin,
     authorization: Authorization,
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use toolwright::plan::arazzo;
 use toolwright_core::Json;
+use toolwright_plan::arazzo;
 
 use super::draw::write;
 use super::read;

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use toolwright::call::Answer;
-use toolwright::plan::{Plan, PlanTools, Step, View, ViewNode};
 use toolwright_core::Json;
+use toolwright_plan::{Plan, PlanTools, Step, View, ViewNode};
+use toolwright_runtime::call::Answer;
 
 use crate::cli::exit::{self, Failure};
 use crate::cli::tools;

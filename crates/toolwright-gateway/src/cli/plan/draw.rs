@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use toolwright::plan::{Graph, draw};
+use toolwright_plan::{Graph, draw};
 
 use super::tools::PlanToolOptions;
 use crate::cli::exit::{self, Failure};

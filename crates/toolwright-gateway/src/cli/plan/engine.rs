@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use toolwright_plan::journal::{PlanJournal, PlanJournalError, RunFilter};
 #[cfg(feature = "temporal")]
-use toolwright::SecretString;
-use toolwright::plan::journal::{PlanJournal, PlanJournalError, RunFilter};
-use toolwright::plan::{Engine, RunRecord};
+use toolwright_plan::temporal::{Address, GatewayHandles, TemporalEngine};
+use toolwright_plan::{Engine, RunRecord};
 #[cfg(feature = "temporal")]
-use toolwright::temporal::{Address, GatewayHandles, TemporalEngine};
+use toolwright_transport::secret::SecretString;
 
 use super::run::journal;
 use super::tools::PlanToolOptions;

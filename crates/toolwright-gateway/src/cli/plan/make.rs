@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use toolwright::offline::OFFLINE;
-use toolwright::plan::{MAX_ATTEMPTS, MadePlan, MakeError, make_plan};
+use toolwright_plan::{MAX_ATTEMPTS, MadePlan, MakeError, make_plan};
+use toolwright_runtime::offline::OFFLINE;
 
 use super::run::RunOptions;
 use crate::cli::exit::Failure;

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use crate::terminal::{Escaped, counted, width, without_advice};
-use toolwright::plan::{Observer, Plan, PlanEvent, PlanEventKind, StepState};
+use toolwright_plan::{Observer, Plan, PlanEvent, PlanEventKind, StepState};
 
 /// Number of characters of the bar.
 const BAR: usize = 20;
@@ -145,7 +145,7 @@ fn symbol(state: StepState) -> char {
 
 #[cfg(test)]
 mod tests {
-    use toolwright::plan::StepError;
+    use toolwright_plan::StepError;
 
     use super::*;
 

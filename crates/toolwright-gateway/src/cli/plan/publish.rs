@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use toolwright::catalog::{
+use toolwright_catalog::{
     Access, Catalog, LookupError, Manifest, Package, PublishOptions, Runtime,
 };
-use toolwright::plan::{MAX_STEPS, Plan, check};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
+use toolwright_plan::{MAX_STEPS, Plan, check};
 
 use super::tools::PlanToolOptions;
 use crate::cli::exit::{self, Failure};

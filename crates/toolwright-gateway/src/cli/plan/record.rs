@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use toolwright::Toolbox;
-use toolwright::plan::{RecordError, Recording, messages_with_calls, record_messages, record_run};
-use toolwright::store::ExpiringStore;
 use toolwright_core::{Call, Json, Message};
+use toolwright_plan::{RecordError, Recording, messages_with_calls, record_messages, record_run};
+use toolwright_runtime::Toolbox;
+use toolwright_runtime::store::ExpiringStore;
 
 use super::tools::PlanToolOptions;
 use crate::cli::exit::{self, Failure};

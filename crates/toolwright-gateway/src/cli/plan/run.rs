@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use toolwright::call::Answer;
-use toolwright::plan::journal::{
+use toolwright_core::Json;
+use toolwright_core::json::{Object, Path as JsonPath};
+use toolwright_core::{date, object};
+use toolwright_plan::journal::{
     PlanJournal, PlanJournalError, Question, RunFilter, SqlitePlanJournal,
 };
-use toolwright::plan::{
+use toolwright_plan::{
     Engine, LocalEngine, NewRun, Plan, PlanRunError, RunRecord, RunReport, RunStatus, StepAnswer,
     StepQuestion, Template,
 };
-use toolwright::{Caller, Json, Toolbox};
-use toolwright_core::json::{Object, Path as JsonPath};
-use toolwright_core::{date, object};
+use toolwright_runtime::call::Answer;
+use toolwright_runtime::{Caller, Toolbox};
 
 use super::confirm::confirm;
 use super::engine::{EngineOptions, TemporalOptions};
@@ -361,7 +362,7 @@ pub(super) fn report(tools: &PlanToolOptions, run: &str) -> Result<RunReport, Fa
     })
 }
 
-fn row(step: &toolwright::plan::StepReport) -> [String; 5] {
+fn row(step: &toolwright_plan::StepReport) -> [String; 5] {
     let duration = step.status.duration_ms().map(|ms| format!("{ms} ms"));
     [
         step.id.clone(),
@@ -471,7 +472,7 @@ fn templates(arguments: Json) -> Result<Vec<(String, Template)>, Failure> {
 /// Opens the journal of the data folder.
 pub(super) fn journal(tools: &PlanToolOptions) -> Result<Arc<SqlitePlanJournal>, Failure> {
     let data = tools.config.data()?;
-    toolwright::private_file::create_folder(&data)
+    toolwright_transport::private_file::create_folder(&data)
         .map_err(exit::io(&data.display().to_string()))?;
     let journal = SqlitePlanJournal::open(data.join(PLAN_FILE));
     Ok(Arc::new(journal.map_err(exit::failed)?))

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use toolwright::Toolbox;
-use toolwright::catalog::{Access, FILE, Runtime, SearchOptions, rank_tools, tool_name};
-use toolwright::handle::MemoryHandles;
-use toolwright::plan::{PlanTool, PlanTools, plan_tools};
+use toolwright_catalog::{Access, FILE, Runtime, SearchOptions, rank_tools, tool_name};
 use toolwright_core::args::hidden_names;
+use toolwright_plan::{PlanTool, PlanTools, plan_tools};
+use toolwright_runtime::Toolbox;
+use toolwright_runtime::handle::MemoryHandles;
 
 use crate::cli::config::ConfigOptions;
 use crate::cli::exit::{self, Failure};

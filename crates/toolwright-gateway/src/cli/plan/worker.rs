@@ -2,7 +2,7 @@
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
-use toolwright::temporal::TemporalWorker;
+use toolwright_plan::temporal::TemporalWorker;
 
 use super::engine::{TemporalOptions, address};
 use super::tools::PlanToolOptions;

@@ -3,8 +3,9 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use toolwright::catalog::signing::{SIGNING_KEY_FILE, SigningKey};
-use toolwright::{private_file, store};
+use toolwright_catalog::signing::{SIGNING_KEY_FILE, SigningKey};
+use toolwright_runtime::store;
+use toolwright_transport::private_file;
 
 use crate::cli::exit::{self, Failure};
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use toolwright::call::Approval;
 use toolwright_core::{Body, Message, Part, Role};
+use toolwright_runtime::call::Approval;
 
 use super::{ApprovalRecord, PREFIX, id};
 use crate::proxy::conversation;

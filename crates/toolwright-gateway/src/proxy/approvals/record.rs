@@ -9,12 +9,12 @@
 
 use std::time::SystemTime;
 
-use toolwright::Caller;
-use toolwright::call::Answer;
-use toolwright::ledger::ApprovalEntry;
 use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, date, object};
+use toolwright_runtime::Caller;
+use toolwright_runtime::call::Answer;
+use toolwright_runtime::ledger::ApprovalEntry;
 
 use super::seconds;
 use crate::proxy::conversation::ConversationId;

@@ -48,7 +48,7 @@ async fn an_expired_approval_is_rejected_and_takes_no_answer() {
     let approvals = approvals(from_ref(&expired)).await;
     assert_eq!(expired.status(1_999), Status::Pending);
     assert_eq!(expired.status(2_000), Status::Expired);
-    assert!(matches!(expired.outcome(2_000), Some(toolwright::call::Answer::Reject(_))));
+    assert!(matches!(expired.outcome(2_000), Some(toolwright_runtime::call::Answer::Reject(_))));
     let answer = RecordedAnswer::now(Decision::Approve, None, "bob");
     let refused = approvals.answer("acme", &expired.id, answer).await;
     assert!(matches!(refused, Err(AnswerError::Expired)), "{refused:?}");

@@ -2,10 +2,10 @@
 //! dialect answers them; the gateway answers for every other.
 
 use http::{HeaderName, HeaderValue};
-use toolwright::upstream::Incoming;
 use toolwright_core::part::MediaKind;
 use toolwright_core::{Fault, FaultClass, Json, object};
 use toolwright_dialects::dialect::{Dialect, Target};
+use toolwright_runtime::upstream::Incoming;
 
 use super::{Answer, Exchange};
 use crate::http::Reply;

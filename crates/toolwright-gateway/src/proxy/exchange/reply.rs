@@ -2,13 +2,13 @@
 //! translated as it arrives.
 
 use http::{HeaderName, HeaderValue, header};
-use toolwright::model::event_stream;
-use toolwright::upstream::Incoming;
 use toolwright_core::event::split::split;
 use toolwright_core::{Fault, FaultClass, Response};
 use toolwright_dialects::dialect::ResponseSummary;
 use toolwright_dialects::frame::FrameWriter;
 use toolwright_dialects::translate::Translated;
+use toolwright_runtime::model::event_stream;
+use toolwright_runtime::upstream::Incoming;
 
 use super::Exchange;
 use crate::http::{Reply, ReplyBody};

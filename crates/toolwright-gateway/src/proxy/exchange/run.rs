@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use toolwright::Toolbox;
-use toolwright::context::Context;
-use toolwright::model::EventStream;
 use toolwright_core::wire_json;
 use toolwright_core::{Fault, FaultClass, Request, Response};
 use toolwright_dialects::dialect::ReplyContext;
+use toolwright_runtime::Toolbox;
+use toolwright_runtime::context::Context;
+use toolwright_runtime::model::EventStream;
 
 use super::Exchange;
 use crate::http::Reply;

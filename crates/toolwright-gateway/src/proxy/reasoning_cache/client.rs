@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use toolwright::bounded::BoundedMap;
 use toolwright_dialects::reasoning_cache::{CachedReasoning, CallKey};
+use toolwright_runtime::bounded::BoundedMap;
 
 /// The replies of one client, found by the keys of their calls.
 #[derive(Debug, Default)]

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use toolwright::store::ExpiringStore;
 use toolwright_core::{Arguments, Call, Json, Message, Request, Role, object};
 use toolwright_dialects::dialect::{self, Dialect, WireReply};
 use toolwright_dialects::reasoning_cache::CachedReasoning;
 use toolwright_dialects::translate::{Options, Translator};
+use toolwright_runtime::store::ExpiringStore;
 
 use super::{Bounds, ReasoningCache};
 

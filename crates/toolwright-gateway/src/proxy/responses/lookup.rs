@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use toolwright::upstream::{ClientCredential, Incoming, Outgoing, Remote};
 use toolwright_core::{Fault, Json, object, percent};
+use toolwright_runtime::upstream::{ClientCredential, Incoming, Outgoing, Remote};
 
 use super::record::{Content, Record, Stored, item_id};
 use super::{Chain, End, ResponseStore, fault};

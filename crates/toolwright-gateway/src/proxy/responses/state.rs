@@ -1,9 +1,9 @@
 //! The members of a Responses request that refer to stored state.
 
 use bytes::Bytes;
-use toolwright::upstream::Remote;
 use toolwright_core::json::{Member, skim};
 use toolwright_core::{Dialect, Fault};
+use toolwright_runtime::upstream::Remote;
 
 use super::fault;
 

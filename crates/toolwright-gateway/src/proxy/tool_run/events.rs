@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use futures_util::{StreamExt, stream};
-use toolwright::model::EventStream;
 use toolwright_core::Event;
+use toolwright_runtime::model::EventStream;
 
 use super::ToolRun;
 use crate::proxy::effects::Effects;

@@ -1,9 +1,9 @@
 //! Suspends a run: asks for the approval of its calls, saves it, and tells the client.
 
-use toolwright::call::Approval;
-use toolwright::run::RunError;
 use toolwright_core::response::Stop;
 use toolwright_core::{Fault, Part, Response};
+use toolwright_runtime::call::Approval;
+use toolwright_runtime::run::RunError;
 
 use super::{RunStores, ToolRun, failed};
 use crate::proxy::approvals::{self, ApprovalRecord};

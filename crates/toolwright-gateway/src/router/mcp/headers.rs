@@ -1,8 +1,9 @@
 //! Headers that repeat a part of the message (2026-07-28).
 
 use http::{HeaderMap, HeaderName};
-use toolwright::mcp::{Request, RpcError, header_mismatch};
-use toolwright::{Json, Toolbox};
+use toolwright_core::Json;
+use toolwright_mcp::{Request, RpcError, header_mismatch};
+use toolwright_runtime::Toolbox;
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");

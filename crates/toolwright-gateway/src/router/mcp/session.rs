@@ -16,9 +16,9 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use toolwright::mcp::server::{Exchange, Peer, Server};
-use toolwright::mcp::{Message, Request, Response};
 use toolwright_core::{Fault, FaultClass};
+use toolwright_mcp::server::{Exchange, Peer, Server};
+use toolwright_mcp::{Message, Request, Response};
 
 use super::stream::{Messages, event, events_reply};
 use super::{accepted, text_reply};

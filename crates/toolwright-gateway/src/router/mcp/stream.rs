@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{Stream, StreamExt, stream};
 use http::HeaderValue;
 use tokio::sync::mpsc;
-use toolwright::mcp::{Message, Response};
+use toolwright_mcp::{Message, Response};
 
 use super::{accepted, message_reply, status_of};
 use crate::http::{Reply, event_reply};

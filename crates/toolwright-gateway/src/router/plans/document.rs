@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use toolwright::plan::{
+use toolwright_core::json::Object;
+use toolwright_core::{Fault, FaultClass, Json};
+use toolwright_plan::{
     MAX_STEPS, Plan, PlanError, PlanReport, PlanRunError, PlanTools, View, blocking, check,
     plan_tools,
 };
-use toolwright_core::json::Object;
-use toolwright_core::{Fault, FaultClass, Json};
 
 use super::{Asker, refusal};
 use crate::http::{HttpRequest, Reply, Share};

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use futures_util::stream;
 use tokio::sync::broadcast;
-use toolwright::plan::{PlanEvent, PlanEventKind};
 use toolwright_core::json::Object;
 use toolwright_core::{Fault, Json, object};
+use toolwright_plan::{PlanEvent, PlanEventKind};
 
 use super::Asker;
 use crate::http::{Reply, event_reply};

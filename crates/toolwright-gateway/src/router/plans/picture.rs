@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use toolwright::plan::{Graph, StepStatus, blocking, draw, plan_tools};
 use toolwright_core::Fault;
+use toolwright_plan::{Graph, StepStatus, blocking, draw, plan_tools};
 
 use super::{Asker, refusal};
 use crate::http::{Reply, typed_reply};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use toolwright::plan::{
+use toolwright_core::{Call, Fault, FaultClass, Json, Message};
+use toolwright_plan::{
     MAX_STEPS, RecordError, messages_with_calls, plan_tools, record_messages, record_run,
 };
-use toolwright_core::{Call, Fault, FaultClass, Json, Message};
 
 use super::document::{read, reply, work};
 use super::{Asker, refusal};

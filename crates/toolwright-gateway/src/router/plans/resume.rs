@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use toolwright::Toolbox;
-use toolwright::plan::journal::RunFilter;
-use toolwright::plan::{RunRecord, RunStatus};
 use toolwright_core::Fault;
+use toolwright_plan::journal::RunFilter;
+use toolwright_plan::{RunRecord, RunStatus};
+use toolwright_runtime::Toolbox;
 
 use super::{Asker, KEY_REMOVED, refusal};
 use crate::config::Resume;

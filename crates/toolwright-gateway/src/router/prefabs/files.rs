@@ -10,7 +10,7 @@ use http::{HeaderValue, header};
 use http_body::{Body, Frame, SizeHint};
 use tokio::fs::File;
 use tokio::io::{AsyncRead, ReadBuf};
-use toolwright::catalog::files::{
+use toolwright_catalog::files::{
     FileFilter, FileLimits, FilePage, FileUrl, Files, Lifetime, LinkError, LinkPurpose, MAX_PAGE,
     MAX_SESSION_BYTES, StoredFile, Upload,
 };

@@ -1,7 +1,7 @@
 //! `/v1/public/prefabs`: the functions of prefabs, for everyone or for a client.
 
 use std::sync::Arc;
-use toolwright::catalog::{Access, Catalog, LookupError, PrefabVersion};
+use toolwright_catalog::{Access, Catalog, LookupError, PrefabVersion};
 use toolwright_core::{Json, object};
 
 use super::refusal::Refusal;

@@ -1,8 +1,8 @@
 //! Errors of the prefab interface: `{"detail": …}`, a text or an object with `error_code` and `message`.
 
 use http::{HeaderValue, StatusCode, header};
-use toolwright::catalog::files::FileError;
-use toolwright::catalog::runtime::FunctionError;
+use toolwright_catalog::files::FileError;
+use toolwright_catalog::runtime::FunctionError;
 use toolwright_core::schema::Violation;
 use toolwright_core::{Fault, FaultClass, Json, object};
 

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use toolwright::ledger::{Head, SqliteLedger};
-use toolwright::private_file;
+use toolwright_runtime::ledger::{Head, SqliteLedger};
+use toolwright_transport::private_file;
 
 use crate::config;
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use prometheus_client::metrics::counter::Counter;
-use toolwright::Caller;
-use toolwright::ledger::MemoryLedger;
 use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::origin::Origin;
 use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
 use toolwright_dialects::translate::Entry;
+use toolwright_runtime::Caller;
+use toolwright_runtime::ledger::MemoryLedger;
 use tracing::level_filters::LevelFilter;
 
 use super::*;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright::CallErrorKind;
 use toolwright_core::loss::Severity;
 use toolwright_core::{Dialect, FaultClass, Usage};
+use toolwright_runtime::CallErrorKind;
 
 use super::Metrics;
 use super::label::{

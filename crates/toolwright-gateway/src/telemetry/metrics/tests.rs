@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use toolwright::{CallErrorKind, Caller};
 use toolwright_core::{Dialect, FaultClass, Usage};
+use toolwright_runtime::{CallErrorKind, Caller};
 
 use crate::telemetry::record::{Attempt, ExecutedCall, Timing};
 use crate::telemetry::{ExchangeRecord, Telemetry};
@@ -134,7 +134,7 @@ fn exchanges_under_way_are_counted_until_they_end() {
 
 #[test]
 fn calls_of_functions_are_counted_up_to_a_limit_of_names() {
-    use toolwright::ledger::{CallEntry, ResultSource};
+    use toolwright_runtime::ledger::{CallEntry, ResultSource};
 
     let telemetry = Telemetry::default();
     let ledger = telemetry.ledger();

@@ -3,10 +3,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use toolwright::CallErrorKind;
-use toolwright::chat::response::finish_reason;
 use toolwright_core::json::Object;
 use toolwright_core::{Dialect, FaultClass, Json, object};
+use toolwright_runtime::CallErrorKind;
 
 use super::settings::Settings;
 use crate::telemetry::ExchangeRecord;
@@ -81,7 +80,7 @@ fn exchange(record: &ExchangeRecord, trace: &Trace) -> Json {
     all.text("gen_ai.response.model", record.response_model.as_deref());
     all.text("gen_ai.response.id", record.response_id.as_deref());
     if let Some(stop) = record.stop {
-        let reasons = vec![Json::Object(object! {"stringValue": finish_reason(stop)})];
+        let reasons = vec![Json::Object(object! {"stringValue": stop.name()})];
         let reasons = object! {"arrayValue": object! {"values": reasons}};
         all.push("gen_ai.response.finish_reasons", reasons);
     }

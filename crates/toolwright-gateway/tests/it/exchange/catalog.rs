@@ -1,7 +1,7 @@
 //! The catalog in chat requests: its tools, with models of upstreams that filter recommendations and embed texts, and its
 //! functions as tools.
 
-use toolwright::catalog::{Catalog, Manifest, Package, PublishOptions};
+use toolwright_catalog::{Catalog, Manifest, Package, PublishOptions};
 use toolwright_core::Json;
 use toolwright_gateway::key::KeyHash;
 

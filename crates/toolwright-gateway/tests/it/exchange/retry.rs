@@ -6,9 +6,9 @@ mod kill;
 
 use std::time::Duration;
 
-use toolwright::store::expiring::{Entry, ExpiringStore, Limits, Outcome, Scope};
 use toolwright_core::Json;
 use toolwright_gateway::key::KeyHash;
+use toolwright_runtime::store::expiring::{Entry, ExpiringStore, Limits, Outcome, Scope};
 
 use super::tools::{CHAT, TOOLS, call, question, streamed, whole};
 use crate::gateway::{Answer, Gateway, Received, Reply, Upstream, at, items_at, table, text_at};

@@ -4,14 +4,15 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use toolwright::mcp::client::ServerCommand;
-use toolwright::mcp::{Client, McpSource};
-use toolwright::{Arguments, Call, Session, Tool, Toolbox};
 use toolwright_core::Json;
 use toolwright_core::json::Object;
 use toolwright_core::object;
+use toolwright_core::{Arguments, Call, Tool};
 use toolwright_gateway::config::PinMode;
 use toolwright_gateway::mcp::pins::Pins;
+use toolwright_mcp::client::ServerCommand;
+use toolwright_mcp::{Client, McpSource};
+use toolwright_runtime::{Session, Toolbox};
 
 use super::{ask_at, call_tool, logs, names, server, text_of};
 use crate::gateway::{Gateway, items_at, text_at, until};

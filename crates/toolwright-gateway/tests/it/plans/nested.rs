@@ -1,6 +1,6 @@
 //! Published plans within runs: their calls happen once, whatever interrupts the run.
 
-use toolwright::catalog::{Catalog, Manifest, Package, PublishOptions};
+use toolwright_catalog::{Catalog, Manifest, Package, PublishOptions};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use toolwright::catalog::{Catalog, Package, PublishOptions};
+use toolwright_catalog::{Catalog, Package, PublishOptions};
 use toolwright_core::Json;
 
 use super::{client, detail, manifest, publish, token};

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use toolwright::catalog::{Catalog, Package, PublishOptions};
+use toolwright_catalog::{Catalog, Package, PublishOptions};
 use toolwright_core::Json;
 
 use crate::exchange::tools::{CHAT, TOOLS, question, whole};

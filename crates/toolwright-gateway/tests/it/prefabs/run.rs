@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-use toolwright::catalog::{Catalog, Package, PublishOptions};
-use toolwright::ledger::{Entry, Kind, Query, SqliteLedger};
+use toolwright_catalog::{Catalog, Package, PublishOptions};
 use toolwright_core::{Json, object};
+use toolwright_runtime::ledger::{Entry, Kind, Query, SqliteLedger};
 
 use super::{client, detail, token};
 use crate::gateway::{Answer, Gateway, items_at, text_at, until};

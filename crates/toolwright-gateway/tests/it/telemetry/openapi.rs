@@ -1,12 +1,12 @@
 //! The OpenAPI document of the gateway's endpoints: it is valid, and the replies match it.
 
 use http::{HeaderMap, Method};
-use toolwright::Caller;
 use toolwright_core::schema::Check;
 use toolwright_core::{Dialect, Json, object};
 use toolwright_gateway::router::openapi;
 use toolwright_gateway::router::table::{self, Target};
 use toolwright_gateway::telemetry::{RequestId, Telemetry};
+use toolwright_runtime::Caller;
 
 use super::{begin, report};
 

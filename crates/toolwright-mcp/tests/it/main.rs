@@ -1,0 +1,5 @@
+//! Integration tests of the crate, in one binary.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod oauth;

@@ -1,0 +1,398 @@
+//! A journal in a SQLite file. Entries are only appended; a process that ends releases its claims.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::types::FromSql;
+use rusqlite::{OptionalExtension, Transaction, params};
+use toolwright_core::Json;
+use toolwright_core::document::DocumentError;
+
+use super::record::parse;
+use super::{
+    Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
+    RunQuota, RunRecord, RunStatus,
+};
+use crate::run::start::blocking;
+use toolwright_runtime::store::{self, Kind, Safety, Writer};
+use toolwright_transport::private_file;
+
+const PLANS: Kind = Kind {
+    name: "journal of plans",
+    id: 0x7477_706c,
+    migrations: &[
+        "
+        CREATE TABLE run (
+            id TEXT PRIMARY KEY,
+            tenant TEXT NOT NULL,
+            status TEXT NOT NULL,
+            created INTEGER NOT NULL,
+            ended INTEGER,
+            record TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX run_created ON run (created, id);
+        CREATE INDEX run_tenant ON run (tenant, created, id);
+        CREATE TABLE entry (
+            id INTEGER PRIMARY KEY,
+            run TEXT NOT NULL,
+            step TEXT NOT NULL,
+            item INTEGER,
+            time INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            data TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX entry_run ON entry (run, id);
+    ",
+        "
+        ALTER TABLE run ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE run ADD COLUMN weight INTEGER NOT NULL DEFAULT 0;
+        UPDATE run SET bytes = length(record)
+            + coalesce((SELECT sum(length(data)) FROM entry WHERE entry.run = run.id), 0);
+        UPDATE run SET weight = 8 * bytes;
+    ",
+    ],
+    safety: Safety::Power,
+};
+
+/// A journal in a SQLite file.
+#[derive(Debug)]
+pub struct SqlitePlanJournal {
+    writer: Writer,
+    /// The folder of the files that claims lock
+    claims: PathBuf,
+}
+
+impl SqlitePlanJournal {
+    /// Opens a journal, or creates one that only its owner may read. The folder must exist.
+    pub fn open(path: impl AsRef<Path>) -> Result<SqlitePlanJournal, store::StoreError> {
+        let path = path.as_ref();
+        let connection = store::open(path, &PLANS)?;
+        let writer = Writer::start(connection, path.to_owned())?;
+        Ok(SqlitePlanJournal { writer, claims: path.with_extension("claims") })
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        apply: impl FnMut(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, PlanJournalError> {
+        Ok(self.writer.sender()?.ask(apply).await?)
+    }
+
+    async fn rows(&self, filter: RunFilter) -> Result<Vec<RunRow>, PlanJournalError> {
+        self.ask(move |change| {
+            let limit = filter.limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+            let mut rows = change.prepare_cached(&format!(
+                "{RUN_COLUMNS} WHERE (?1 IS NULL OR tenant = ?1) \
+                 AND (?2 IS NULL OR status = ?2 OR ?2 = 'interrupted' AND status = 'running') \
+                 AND (?3 IS NULL OR (created, id) < (?3, ?4)) ORDER BY created DESC, id DESC LIMIT ?5"
+            ))?;
+            let (tenant, status) = (filter.tenant.as_deref(), filter.status.map(RunStatus::as_str));
+            let before_id = filter.before_id.as_deref().unwrap_or_default();
+            let params = params![tenant, status, filter.before_ms, before_id, limit];
+            rows.query_map(params, |row| row.try_into())?.collect()
+        })
+        .await
+    }
+
+    /// Returns a column of a run.
+    async fn column<T: FromSql + Send + 'static>(
+        &self,
+        run: &str,
+        query: &'static str,
+    ) -> Result<T, PlanJournalError> {
+        let id = run.to_owned();
+        let found = self.ask(move |change| {
+            change.prepare_cached(query)?.query_row(params![id], |row| row.get(0)).optional()
+        });
+        found.await?.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))
+    }
+
+    /// The file that the claim of a run locks. The id of a run may be any text.
+    fn claim_file(&self, run: &str) -> PathBuf {
+        self.claims.join(&blake3::hash(run.as_bytes()).to_hex()[..32])
+    }
+
+    /// Removes the files of claims of runs that do not exist any more, so that nothing can claim them. Returns how many.
+    fn forget_claims(&self, runs: &[String]) -> usize {
+        for run in runs {
+            drop(std::fs::remove_file(self.claim_file(run)));
+        }
+        runs.len()
+    }
+
+    /// Whether a process makes the calls of a run.
+    fn is_claimed(&self, run: &str) -> bool {
+        let file = File::options().write(true).open(self.claim_file(run));
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
+    fn parse(&self, row: &RunRow) -> Result<RunRecord, DocumentError> {
+        let (id, tenant, status, created_ms, ended_ms, record) = row;
+        let mut run = RunRecord::from_record(id, tenant, &parse(record)?)?;
+        (run.created_ms, run.ended_ms) = (*created_ms, *ended_ms);
+        run.status = match RunStatus::parse(status) {
+            Some(RunStatus::Running) if !self.is_claimed(id) => RunStatus::Interrupted,
+            Some(status) => status,
+            None => return Err(DocumentError::new("a status").within("status")),
+        };
+        Ok(run)
+    }
+
+    fn lock(&self, run: &str) -> Result<FileClaim, PlanJournalError> {
+        let fail = |error: std::io::Error| PlanJournalError::Failed(error.to_string());
+        private_file::create_folder(&self.claims).map_err(fail)?;
+        let file = private_file::open(&self.claim_file(run)).map_err(fail)?;
+        match file.try_lock() {
+            Ok(()) => Ok(FileClaim { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(PlanJournalError::InProgress(run.to_owned())),
+            Err(TryLockError::Error(error)) => Err(fail(error)),
+        }
+    }
+}
+
+/// A locked file. The system releases the lock when the process ends.
+struct FileClaim {
+    _file: File,
+}
+
+impl RunClaim for FileClaim {}
+
+impl PlanJournal for SqlitePlanJournal {
+    fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
+        let record = Json::from(run.to_record());
+        let (new, weight, record) = (run.clone(), record.weight(), record.compact());
+        let entries: Vec<StoredEntry> = entries.into_iter().map(StoredEntry::new).collect();
+        let created = self.ask(move |change| {
+            let (id, tenant, status) = (&*new.id, &*new.caller.tenant, new.status.as_str());
+            let created = change
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO run (id, tenant, status, created, ended, record, bytes, weight) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                )?
+                .execute(params![
+                    id,
+                    tenant,
+                    status,
+                    new.created_ms,
+                    new.ended_ms,
+                    record,
+                    record.len(),
+                    weight
+                ])?;
+            if created > 0 {
+                entries.iter().try_for_each(|entry| entry.insert(change, id))?;
+            }
+            Ok(created > 0)
+        });
+        Box::pin(async move {
+            let exists = || PlanJournalError::Exists(run.id.to_string());
+            created.await?.then_some(()).ok_or_else(exists)
+        })
+    }
+
+    fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>> {
+        Box::pin(async move {
+            // A run that does not exist has no tenant.
+            self.tenant(run).await?;
+            Ok(Box::new(self.lock(run)?) as Box<dyn RunClaim>)
+        })
+    }
+
+    fn append<'a>(&'a self, run: &'a str, entry: Entry) -> PlanJournalFuture<'a, ()> {
+        let (run, entry) = (run.to_owned(), StoredEntry::new(entry));
+        Box::pin(self.ask(move |change| entry.insert(change, &run)))
+    }
+
+    fn set_status<'a>(
+        &'a self,
+        run: &'a str,
+        status: RunStatus,
+        ended_ms: Option<u64>,
+    ) -> PlanJournalFuture<'a, ()> {
+        let run = run.to_owned();
+        Box::pin(self.ask(move |change| {
+            change
+                .prepare_cached("UPDATE run SET status = ?2, ended = ?3 WHERE id = ?1")?
+                .execute(params![run, status.as_str(), ended_ms])?;
+            Ok(())
+        }))
+    }
+
+    fn load<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, (RunRecord, Vec<Entry>)> {
+        Box::pin(async move {
+            let id = run.to_owned();
+            let (row, entries) = self
+                .ask(move |change| {
+                    let row = change
+                        .prepare_cached(&format!("{RUN_COLUMNS} WHERE id = ?1"))?
+                        .query_row(params![id], |row| row.try_into())
+                        .optional()?;
+                    let mut entries = change.prepare_cached(
+                        "SELECT step, item, time, kind, data FROM entry WHERE run = ?1 ORDER BY id",
+                    )?;
+                    let entries = entries.query_map(params![id], |row| row.try_into())?;
+                    Ok((row, entries.collect::<rusqlite::Result<Vec<EntryRow>>>()?))
+                })
+                .await?;
+            let row = row.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))?;
+            let record = self.parse(&row).map_err(|error| damaged(&error))?;
+            let read = || entries.into_iter().map(read_entry).collect::<Result<Vec<Entry>, _>>();
+            let read = blocking(read).await;
+            let read = read.map_err(|error| PlanJournalError::Failed(error.to_string()))?;
+            Ok((record, read.map_err(|error| damaged(&error))?))
+        })
+    }
+
+    fn weight<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, usize> {
+        Box::pin(self.column(run, "SELECT weight FROM run WHERE id = ?1"))
+    }
+
+    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
+        Box::pin(self.column(run, "SELECT tenant FROM run WHERE id = ?1"))
+    }
+
+    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
+        Box::pin(async move {
+            let (mut filter, mut found) = (filter.clone(), Vec::new());
+            loop {
+                let rows = self.rows(filter.clone()).await?;
+                let known = found.len();
+                let runs = rows.iter().filter_map(|row| self.parse(row).ok());
+                found.extend(runs.filter(|run| filter.status.is_none_or(|own| own == run.status)));
+                // Other runs take the places of damaged ones, and of those in another state.
+                let left_out = known + rows.len() - found.len();
+                let is_cut = left_out > 0 && filter.limit == Some(rows.len());
+                let Some((id, _, _, created_ms, ..)) = rows.last().filter(|_| is_cut) else {
+                    return Ok(found);
+                };
+                (filter.before_ms, filter.before_id) =
+                    (Some(*created_ms), Some(id.as_str().into()));
+                filter.limit = Some(left_out);
+            }
+        })
+    }
+
+    fn delete<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, ()> {
+        Box::pin(async move {
+            let id = run.to_owned();
+            self.ask(move |change| remove(change, &id)).await?;
+            self.forget_claims(&[run.to_owned()]);
+            Ok(())
+        })
+    }
+
+    fn prune(&self, ended_before_ms: u64) -> PlanJournalFuture<'_, usize> {
+        Box::pin(async move {
+            let before = i64::try_from(ended_before_ms).unwrap_or(i64::MAX);
+            let ended = format!("SELECT id FROM run WHERE {ENDED} AND ended < ?1");
+            let removed = self.ask(move |change| {
+                let mut ended = change.prepare_cached(&ended)?;
+                let ended = ended.query_map(params![before], |row| row.get(0))?;
+                let ended = ended.collect::<rusqlite::Result<Vec<String>>>()?;
+                ended.iter().try_for_each(|run| remove(change, run))?;
+                Ok(ended)
+            });
+            Ok(self.forget_claims(&removed.await?))
+        })
+    }
+
+    fn make_room<'a>(
+        &'a self,
+        tenant: &'a str,
+        bytes: usize,
+        quota: RunQuota,
+    ) -> PlanJournalFuture<'a, bool> {
+        Box::pin(async move {
+            let tenant = tenant.to_owned();
+            let oldest = format!(
+                "SELECT id, bytes FROM run WHERE tenant = ?1 AND {ENDED} ORDER BY created, id LIMIT 1"
+            );
+            let room = self.ask(move |change| {
+                let mut taken = change
+                    .prepare_cached("SELECT count(*), total(bytes) FROM run WHERE tenant = ?1")?;
+                let (mut runs, total): (usize, f64) =
+                    taken.query_row(params![tenant], |row| row.try_into())?;
+                #[allow(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a sum of sizes"
+                )]
+                let mut total = total as usize;
+                let (mut removed, mut oldest) = (Vec::new(), change.prepare_cached(&oldest)?);
+                while runs + 1 > quota.runs || total.saturating_add(bytes) > quota.bytes {
+                    let found: Option<(String, usize)> =
+                        oldest.query_row(params![tenant], |row| row.try_into()).optional()?;
+                    let Some((run, size)) = found else { return Ok((false, removed)) };
+                    remove(change, &run)?;
+                    (runs, total) = (runs - 1, total.saturating_sub(size));
+                    removed.push(run);
+                }
+                Ok((true, removed))
+            });
+            let (fits, removed) = room.await?;
+            self.forget_claims(&removed);
+            Ok(fits)
+        })
+    }
+}
+
+/// The condition that a run has ended.
+const ENDED: &str = "status IN ('succeeded', 'failed', 'cancelled')";
+
+/// Removes a run with its entries.
+fn remove(change: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
+    change.prepare_cached("DELETE FROM entry WHERE run = ?1")?.execute(params![run])?;
+    change.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute(params![run])?;
+    Ok(())
+}
+
+const RUN_COLUMNS: &str = "SELECT id, tenant, status, created, ended, record FROM run";
+
+/// A row of a run, in the order of the columns, before it is parsed: the writer thread only reads.
+type RunRow = (String, String, String, u64, Option<u64>, String);
+
+/// A row of an entry: step, item, time, kind and data.
+type EntryRow = (String, Option<usize>, u64, String, String);
+
+/// An entry as it is stored.
+struct StoredEntry {
+    entry: Entry,
+    kind: &'static str,
+    data: String,
+    /// How much memory it takes with its text while it is loaded
+    weight: usize,
+}
+
+impl StoredEntry {
+    fn new(entry: Entry) -> StoredEntry {
+        let (kind, value) = entry.event.to_record();
+        let data = value.compact();
+        StoredEntry { weight: value.weight() + data.len(), data, kind, entry }
+    }
+
+    /// Adds it to a run; nothing happens if the run was deleted.
+    fn insert(&self, change: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
+        let Entry { step, item, time_ms, .. } = &self.entry;
+        change
+            .prepare_cached(
+                "INSERT INTO entry (run, step, item, time, kind, data) SELECT ?1, ?2, ?3, ?4, ?5, ?6 \
+                 WHERE EXISTS (SELECT 1 FROM run WHERE id = ?1)",
+            )?
+            .execute(params![run, step, item, time_ms, self.kind, self.data])?;
+        change
+            .prepare_cached(
+                "UPDATE run SET bytes = bytes + ?2, weight = weight + ?3 WHERE id = ?1",
+            )?
+            .execute(params![run, self.data.len(), self.weight])?;
+        Ok(())
+    }
+}
+
+fn read_entry((step, item, time_ms, kind, data): EntryRow) -> Result<Entry, DocumentError> {
+    Ok(Entry { step, item, time_ms, event: EntryEvent::from_record(&kind, &parse(&data)?)? })
+}
+
+fn damaged(error: &DocumentError) -> PlanJournalError {
+    PlanJournalError::Failed(format!("a record is damaged: {error}"))
+}

@@ -1,0 +1,35 @@
+//! The rate of calls: a host limits how many calls the plans of a caller make in a minute.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::plan::StepError;
+
+use toolwright_runtime::context::Context;
+use toolwright_runtime::error::CallErrorKind;
+
+/// Counts the calls that plans make, at any depth. A host adds one to the [context](toolwright_runtime::Context) of its calls.
+pub trait CallRate: Send + Sync {
+    /// Counts a call. The error is the time until one may be made, and the message for a caller that does not wait.
+    fn count(&self) -> Result<(), (Duration, String)>;
+}
+
+/// The rate of the calls of plans, as a value of a context.
+#[derive(Clone)]
+pub struct PlanRate(pub Arc<dyn CallRate>);
+
+/// Counts a call, and waits until it may be made if the plan is that of a run. The error is that of the call.
+pub(super) async fn count_call(context: &Context, waits: bool) -> Result<(), StepError> {
+    let Ok(rate) = context.read::<PlanRate>().await.map(|rate| rate.clone()) else {
+        return Ok(());
+    };
+    loop {
+        match rate.0.count() {
+            Ok(()) => return Ok(()),
+            Err((wait, _)) if waits => tokio::time::sleep(wait).await,
+            Err((_, message)) => {
+                return Err(StepError::new(CallErrorKind::RateLimited.as_str(), message));
+            }
+        }
+    }
+}

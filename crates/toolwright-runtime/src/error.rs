@@ -1,0 +1,158 @@
+//! Errors of a call: [`ToolError`] comes from a tool, [`CallError`] goes to the model.
+
+use std::fmt;
+
+/// What the message of a call says whose answer is lost.
+pub const IN_DOUBT: &str =
+    "It is not known whether the call had its effect; check before you repeat it";
+
+/// The error of a tool. Any error converts to it with `?`.
+///
+/// It does not implement [`std::error::Error`], because that would rule out the conversion from
+/// every error.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolError {
+    /// The message for the model
+    pub message: String,
+    /// The kind of error in one word, such as the name of the error type
+    pub kind: String,
+    /// Whether the same call may succeed later, because it had no effect
+    pub retryable: bool,
+    /// The kind of failure of the call, if it is another than that of a failed tool
+    pub(crate) call_kind: Option<CallErrorKind>,
+}
+
+impl ToolError {
+    /// Creates an error with a message.
+    pub fn new(message: impl Into<String>) -> ToolError {
+        ToolError {
+            message: message.into(),
+            kind: "ToolError".to_owned(),
+            retryable: false,
+            call_kind: None,
+        }
+    }
+
+    /// Sets the kind.
+    #[must_use]
+    pub fn with_kind(mut self, kind: impl Into<String>) -> ToolError {
+        self.kind = kind.into();
+        self
+    }
+
+    /// Sets the kind of failure of the call, if it is another than that of a failed tool.
+    #[must_use]
+    pub fn with_call_kind(mut self, kind: CallErrorKind) -> ToolError {
+        self.call_kind = Some(kind);
+        self
+    }
+
+    /// Marks the error as transient: the call had no effect and may be repeated.
+    #[must_use]
+    pub fn retryable(mut self) -> ToolError {
+        self.retryable = true;
+        self
+    }
+}
+
+impl<E: std::error::Error> From<E> for ToolError {
+    fn from(error: E) -> ToolError {
+        let name = std::any::type_name::<E>();
+        let name = name.split('<').next().unwrap_or(name);
+        let kind = name.rsplit("::").next().unwrap_or(name);
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(inner) = cause {
+            message = format!("{message}: {inner}");
+            cause = inner.source();
+        }
+        ToolError::new(message).with_kind(kind)
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.kind, self.message)
+    }
+}
+
+/// Why a call has no result, as a message for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+#[non_exhaustive]
+pub struct CallError {
+    /// The kind of failure
+    pub kind: CallErrorKind,
+    /// The text that the model reads: what happened, what is accepted, and the remedy
+    pub text: String,
+    /// The tool's own name of the error, if a tool returned it
+    pub tool_kind: Option<String>,
+    /// Whether the same call may succeed later
+    pub retryable: bool,
+}
+
+impl CallError {
+    /// Creates an error.
+    pub fn new(kind: CallErrorKind, text: impl Into<String>) -> CallError {
+        CallError { kind, text: text.into(), tool_kind: None, retryable: false }
+    }
+
+    /// Marks the error as transient.
+    #[must_use]
+    pub fn retryable(mut self) -> CallError {
+        self.retryable = true;
+        self
+    }
+
+    /// Returns the value of `error_type`: the tool's own name of the error, or else the kind.
+    pub fn error_type(&self) -> &str {
+        self.tool_kind.as_deref().unwrap_or(self.kind.as_str())
+    }
+}
+
+macro_rules! kinds {
+    ($($name:ident $word:literal $doc:literal)*) => {
+        /// The kinds of failure.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum CallErrorKind { $(#[doc = $doc] $name,)* }
+
+        impl CallErrorKind {
+            /// Every kind.
+            pub const ALL: &[CallErrorKind] = &[$(CallErrorKind::$name),*];
+
+            /// Returns the name in envelopes, ledgers and logs.
+            pub fn as_str(self) -> &'static str {
+                match self { $(CallErrorKind::$name => $word,)* }
+            }
+
+            /// Parses a name written by [`as_str`](CallErrorKind::as_str).
+            pub fn from_name(name: &str) -> Option<CallErrorKind> {
+                Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
+            }
+        }
+    };
+}
+
+kinds! {
+    UnknownTool "unknown_tool" "No tool has this name"
+    NotAllowed "not_allowed" "The policy denies this call"
+    Rejected "rejected" "A person rejected the call"
+    InvalidJson "invalid_json" "The arguments could not be parsed"
+    InvalidArguments "invalid_arguments" "The arguments violate the tool's schema"
+    Truncated "truncated" "The model was cut off while it wrote the call"
+    BadHandle "bad_handle" "The handle is unknown, expired or belongs to another owner"
+    EmptySlot "empty_slot" "A slot that the tool needs has no value, or an earlier call that uses it waits for approval"
+    MissingContext "missing_context" "The run has no context of the type that the tool needs"
+    Failed "failed" "The tool returned an error"
+    Panicked "panicked" "The tool crashed"
+    TimedOut "timed_out" "The deadline passed"
+    Cancelled "cancelled" "The run was cancelled"
+    Busy "busy" "Too many calls are running"
+    Uncertain "uncertain" "An earlier attempt may have had its effect; it was not repeated"
+    Unavailable "unavailable" "The source of the tool cannot be reached, or defines the tool incorrectly"
+    Unrecorded "unrecorded" "The journal could not be written, so nothing was done"
+    RateLimited "rate_limited" "The caller has made too many calls in a minute"
+    Waiting "waiting" "A call within it waits for a person"
+}

@@ -1,0 +1,136 @@
+//! Time in which the deadline of a call does not run, because a person thinks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+/// Maximum time that all pauses of a call add to its deadline.
+const MAX_PAUSE: Duration = Duration::from_mins(10);
+
+/// The pauses of a call. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Pauses(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    state: watch::Sender<State>,
+    /// The pauses of the call that made this one
+    outer: Option<Pauses>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct State {
+    /// Duration of the pauses that have ended
+    ended: Duration,
+    /// Number of pauses in progress, and the start of the first of them
+    open: usize,
+    since: Option<Instant>,
+}
+
+impl State {
+    fn total(&self) -> Duration {
+        let current = self.since.map(|since| since.elapsed()).unwrap_or_default();
+        (self.ended + current).min(MAX_PAUSE)
+    }
+}
+
+/// A pause, until it is dropped.
+#[derive(Debug)]
+pub struct Pause {
+    pauses: Pauses,
+    _outer: Option<Box<Pause>>,
+}
+
+impl Default for Pauses {
+    fn default() -> Pauses {
+        Pauses::new(None)
+    }
+}
+
+impl Pauses {
+    /// Creates the pauses of a call, which also pause the call that made it.
+    pub(crate) fn new(outer: Option<&Pauses>) -> Pauses {
+        Pauses(Arc::new(Inner { state: watch::Sender::default(), outer: outer.cloned() }))
+    }
+
+    /// Starts a pause.
+    pub fn start(&self) -> Pause {
+        self.0.state.send_modify(|state| {
+            state.open += 1;
+            state.since.get_or_insert_with(Instant::now);
+        });
+        let outer = self.0.outer.as_ref().map(|outer| Box::new(outer.start()));
+        Pause { pauses: self.clone(), _outer: outer }
+    }
+
+    /// Duration of all pauses so far.
+    pub(crate) fn total(&self) -> Duration {
+        self.0.state.borrow().total()
+    }
+
+    /// Waits until a deadline, which the pauses extend.
+    pub async fn reached(&self, deadline: Instant) {
+        let mut changes = self.0.state.subscribe();
+        loop {
+            let state = *changes.borrow_and_update();
+            // A pause in progress extends the deadline as far as it can.
+            let extended = if state.open > 0 { MAX_PAUSE } else { state.total() };
+            let Some(end) = deadline.checked_add(extended) else { std::future::pending().await };
+            tokio::select! {
+                biased;
+                // The sender belongs to these pauses.
+                _ = changes.changed() => {}
+                () = sleep_until(end) => return,
+            }
+        }
+    }
+}
+
+impl Drop for Pause {
+    fn drop(&mut self) {
+        self.pauses.0.state.send_modify(|state| {
+            state.open -= 1;
+            if state.open == 0 {
+                state.ended = state.total();
+                state.since = None;
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_deadline_does_not_run_during_a_pause() {
+        let (outer, second) = (Pauses::default(), Duration::from_secs(1));
+        let inner = Pauses::new(Some(&outer));
+        let start = Instant::now();
+        let pausing = async {
+            tokio::time::sleep(second / 2).await;
+            let pauses = [inner.start(), inner.start()];
+            tokio::time::sleep(second * 60).await;
+            drop(pauses);
+        };
+        let ends = async {
+            inner.reached(start + second).await;
+            start.elapsed()
+        };
+        let (end, outer_end, ()) = tokio::join!(
+            ends,
+            async {
+                outer.reached(start + second * 2).await;
+                start.elapsed()
+            },
+            pausing
+        );
+        assert_eq!((end.as_secs(), outer_end.as_secs()), (61, 62));
+        let _endless = inner.start();
+        let start = Instant::now();
+        inner.reached(start).await;
+        assert_eq!(start.elapsed(), MAX_PAUSE, "pauses are bounded");
+    }
+}
