@@ -16,9 +16,7 @@
 //! - [`prefabs`]: the files and signatures of the prefab interface.
 //! - [`gateway`]: the state, which a reload replaces.
 //! - [`router`]: the endpoints.
-//! - [`cli`]: the command.
 
-pub mod cli;
 pub mod config;
 pub mod gateway;
 pub mod http;
@@ -29,5 +27,5 @@ pub mod prefabs;
 pub mod proxy;
 pub mod router;
 pub mod telemetry;
-mod terminal;
+pub mod terminal;
 pub mod tools;

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use unicode_width::UnicodeWidthChar;
 
 /// Writes text to stdout, with a newline if it has none. Control characters are escaped.
-pub(crate) fn write(text: &str) -> io::Result<()> {
+pub fn write(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     if stdout.is_terminal() {
@@ -16,7 +16,7 @@ pub(crate) fn write(text: &str) -> io::Result<()> {
 }
 
 /// Escapes control characters in a text of several lines, except for line breaks and tabs.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         if is_unsafe(letter) && !matches!(letter, '\n' | '\t') {
@@ -29,7 +29,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// Writes a number and a noun, which is `one` or `many`.
-pub(crate) fn counted<N>(number: N, one: &str, many: &str) -> String
+pub fn counted<N>(number: N, one: &str, many: &str) -> String
 where
     N: fmt::Display + PartialEq + From<u8>,
 {
@@ -41,7 +41,7 @@ const ADVICE: &str = "tell the user|ontinue without it|nswer without them|all th
     in several calls|for less at once";
 
 /// Removes advice to a model from the end of a message, for a person.
-pub(crate) fn without_advice(message: &str) -> &str {
+pub fn without_advice(message: &str) -> &str {
     let mut text = message.trim_end();
     loop {
         let end = text.trim_end_matches('.').rfind(['.', '\n']).map_or(0, |end| end + 1);
@@ -53,7 +53,7 @@ pub(crate) fn without_advice(message: &str) -> &str {
 }
 
 /// Displays a text on one line: control characters and line separators are escaped.
-pub(crate) struct Escaped<'t>(pub(crate) &'t str);
+pub struct Escaped<'t>(pub &'t str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,7 +86,7 @@ fn is_unsafe(letter: char) -> bool {
 }
 
 /// The number of columns that an escaped text takes.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     if is_printable_ascii(text) {
         return text.len();
     }
@@ -98,7 +98,7 @@ pub(crate) fn width(text: &str) -> usize {
 }
 
 /// Writes rows under a heading in aligned columns. The last column is not padded.
-pub(crate) fn table(
+pub fn table(
     out: &mut impl Write,
     heading: &[&str],
     rows: &[impl AsRef<[String]>],

@@ -13,7 +13,7 @@ pub(super) fn check(name: &str, entry: &Value<'_>) -> Result<(), ConfigError> {
 }
 
 /// Returns the problem with a name.
-pub(crate) fn fault(name: &str) -> Option<String> {
+pub fn fault(name: &str) -> Option<String> {
     let legal = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | ':');
     if name.is_empty() {
         Some("the name is empty".to_owned())
@@ -26,13 +26,13 @@ pub(crate) fn fault(name: &str) -> Option<String> {
 }
 
 /// Writes a TOML key: bare if possible.
-pub(crate) fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     let bare = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { text(name) }
 }
 
 /// Writes a TOML string.
-pub(crate) fn text(text: &str) -> String {
+pub fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for letter in text.chars() {

@@ -20,7 +20,7 @@ pub struct Log {
 }
 
 /// The format of a line of the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
     /// A short line for each exchange
     #[default]

@@ -23,7 +23,7 @@ use toolwright_runtime::call::canonical;
 use toolwright_runtime::{Context, Toolbox};
 
 use self::document::{CHECK_COPIES, parse, read};
-pub(crate) use self::resume::resume;
+pub use self::resume::resume;
 use super::query::{Query, invalid};
 use crate::gateway::Gateway;
 use crate::http::{HttpRequest, Reply};

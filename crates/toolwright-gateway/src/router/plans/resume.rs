@@ -19,7 +19,7 @@ const AT_ONCE: usize = 8;
 const RESTARTED: &str = "the gateway was restarted; resume the run to continue it";
 
 /// Continues the runs that were in progress, with the permissions that their keys have now.
-pub(crate) async fn resume(gateway: Arc<Gateway>) {
+pub async fn resume(gateway: Arc<Gateway>) {
     if !gateway.plans.has_runs() {
         return;
     }

@@ -1,0 +1,210 @@
+//! `toolwright serve`: runs the gateway.
+
+mod banner;
+mod data;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use tokio::runtime;
+
+use super::config::{ConfigOptions, environment};
+use super::exit::{self, Failure};
+use toolwright_gateway::config::{Config, ConfigError, LogFormat, listen};
+use toolwright_gateway::gateway::Gateway;
+use toolwright_gateway::http::{Control, Ended, Reload, Renewal, Server, Signals, Tls};
+use toolwright_gateway::router::Router;
+use toolwright_gateway::router::plans::resume;
+use toolwright_gateway::telemetry::{Telemetry, log};
+
+/// Arguments of `serve`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Everything is optional. Without a configuration the gateway listens on 127.0.0.1:8000, reaches the
+vendors whose usual key variables are set, and answers the model offline/rules itself.
+
+SIGTERM or SIGINT stops accepting connections and finishes the requests in flight; a second signal
+exits at once. SIGHUP reloads the configuration and the certificate without dropping a request; an
+invalid file changes nothing.
+
+Examples:
+  toolwright serve
+  toolwright serve --config gateway.toml --log full
+  toolwright serve --listen 0.0.0.0:8000 --open")]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    config: ConfigOptions,
+    /// Listen on this address; port 0 takes any free port, which is printed [default: 127.0.0.1:8000]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Option<SocketAddr>,
+    /// Accept requests from other machines without a key
+    #[arg(long)]
+    open: bool,
+    /// Add the tools, prompts and resources that MCP's conformance suite calls
+    #[arg(long)]
+    mcp_fixtures: bool,
+    /// Log exchanges in this format [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = log_format())]
+    log: Option<LogFormat>,
+}
+
+fn log_format() -> impl TypedValueParser<Value = LogFormat> {
+    let format = |name, help| PossibleValue::new(name).help(help);
+    let formats = [
+        format("text", "A short line for each exchange"),
+        format("full", "Every field of an exchange as `name=value`"),
+        format("json", "Every field as a JSON document"),
+    ];
+    PossibleValuesParser::new(formats).map(|name| match name.as_str() {
+        "full" => LogFormat::Full,
+        "json" => LogFormat::Json,
+        _ => LogFormat::Text,
+    })
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    listen::parse(text).map_err(|error| match error.hint() {
+        Some(hint) => format!("{}; {hint}", error.what()),
+        None => error.what().to_owned(),
+    })
+}
+
+impl Serve {
+    /// Serves until a signal stops the process.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let config = self.load()?;
+        config.check_listen(config.listen)?;
+        // It is locked until the last request has ended.
+        let _lock = data::open(&config.data)?;
+        let telemetry = Telemetry::open(&config).map_err(exit::failed)?;
+        let started = log::start(&config.log, telemetry.metrics());
+        let (_lines, level) = started.map_err(exit::failed)?;
+        let gateway = Gateway::new(&config, &environment, telemetry)?.with_data(&config);
+        let gateway = Arc::new(gateway.map_err(exit::failed)?);
+        let runtime = runtime::Builder::new_multi_thread().enable_all().build();
+        let ended =
+            runtime.map_err(exit::io("runtime"))?.block_on(self.serve(&config, gateway, level))?;
+        match ended {
+            Ended::Drained => Ok(()),
+            Ended::Cut(1) => Err(Failure::failed("stopped before a connection had ended")),
+            Ended::Cut(left) => {
+                Err(Failure::failed(format!("stopped before {left} connections had ended")))
+            }
+        }
+    }
+
+    /// Loads the configuration and applies the arguments of the command line.
+    fn load(&self) -> Result<Config, ConfigError> {
+        let mut config = self.config.load()?;
+        config.listen = self.listen.unwrap_or(config.listen);
+        config.open |= self.open;
+        config.mcp_fixtures = self.mcp_fixtures;
+        config.log.format = self.log.unwrap_or(config.log.format);
+        Ok(config)
+    }
+
+    async fn serve(
+        self,
+        config: &Config,
+        gateway: Arc<Gateway>,
+        level: log::Level,
+    ) -> Result<Ended, Failure> {
+        let signals = Signals::new().map_err(exit::io("signals"))?;
+        #[cfg(feature = "otel")]
+        export(&gateway.telemetry)?;
+        let loaded = gateway.reasoning_cache.load(Instant::now()).await;
+        loaded.map_err(exit::failed)?;
+        tokio::spawn(gateway.telemetry.clone().watch());
+        let reported = gateway.stores.saved.report_unfinished().await;
+        reported.map_err(exit::failed)?;
+        tokio::spawn(Arc::clone(&gateway.stores.saved).prune());
+        gateway.live().tools.follow(&gateway.announcer);
+        let prefabs = Arc::clone(&gateway.prefabs);
+        tokio::spawn(async move { prefabs.sweep().await });
+        let plans = Arc::clone(&gateway.plans);
+        tokio::spawn(async move { plans.prune().await });
+        let (telemetry, responses) = (gateway.telemetry.clone(), Arc::clone(&gateway.responses));
+        let renewal = renewal(config).map_err(Failure::failed)?;
+        let server = Server::bind(&config.listen.to_string(), config.limits.connections).await;
+        let server =
+            server.map_err(|error| Failure::failed(error.to_string()).with_hint(error.hint()))?;
+        let control = server.control();
+        control.renew(renewal);
+        banner::write(&mut io::stderr().lock(), config, &gateway.live(), server.address())
+            .map_err(exit::io("stderr"))?;
+        let (configured, bound) = (config.listen, server.address());
+        let shared = Arc::clone(&gateway);
+        let reloading = Reloading { serve: self, configured, bound, gateway: shared, level };
+        let obeying = tokio::spawn(signals.obey(Control::clone(&control), reloading));
+        tokio::spawn(resume(Arc::clone(&gateway)));
+        let (health, plans) = (server.health(), Arc::clone(&gateway.plans));
+        let patience = config.limits.drain_timeout;
+        let stopped = tokio::spawn(async move {
+            health.draining().await;
+            // What has not ended by then is interrupted.
+            drop(tokio::time::timeout(patience, plans.stop()).await);
+        });
+        let server = server.with_budget(Arc::clone(&gateway.budget));
+        let service = Arc::new(Router::new(gateway, server.health(), bound, config.mcp_fixtures));
+        let ended = server.run(service).await;
+        // A second signal does not wait.
+        tokio::select! {
+            _ = stopped => {}
+            _ = obeying => {}
+        }
+        telemetry.flush().await.map_err(exit::failed)?;
+        responses.flush().await.map_err(exit::failed)?;
+        Ok(ended)
+    }
+}
+
+/// Sends traces, if the environment names a collector.
+#[cfg(feature = "otel")]
+fn export(telemetry: &Telemetry) -> Result<(), Failure> {
+    use toolwright_gateway::telemetry::otel::{Exporter, Settings};
+    let settings = Settings::of(&environment);
+    if let Some(settings) = settings.map_err(exit::failed)? {
+        let exporter = Exporter::start(settings, telemetry.metrics());
+        telemetry.export(exporter.map_err(exit::failed)?);
+    }
+    Ok(())
+}
+
+/// Returns the settings of the server from a configuration.
+fn renewal(config: &Config) -> Result<Renewal, String> {
+    let tls = config.tls.as_ref().map(|files| Tls::load(&files.cert, &files.key)).transpose();
+    Ok(Renewal { limits: config.limits.clone(), tls: tls.map_err(|error| error.to_string())? })
+}
+
+/// Reloads the configuration. It is applied only if all of it is valid.
+struct Reloading {
+    serve: Serve,
+    /// The configured address at startup
+    configured: SocketAddr,
+    /// The bound address
+    bound: SocketAddr,
+    gateway: Arc<Gateway>,
+    level: log::Level,
+}
+
+impl Reload for Reloading {
+    fn reload(&self) -> Result<Renewal, String> {
+        let told = |error: ConfigError| match error.hint() {
+            Some(hint) => format!("{error} ({hint})"),
+            None => error.to_string(),
+        };
+        let config = self.serve.load().map_err(told)?;
+        config.check_listen(self.bound).map_err(told)?;
+        let renewal = renewal(&config)?;
+        self.gateway.reload(&config, &environment).map_err(told)?;
+        self.level.set(config.log.level);
+        if config.listen != self.configured {
+            tracing::warn!("listen has changed: a restart is needed to listen there");
+        }
+        Ok(renewal)
+    }
+}
