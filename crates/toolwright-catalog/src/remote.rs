@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Uri};
-use toolwright_core::{Fault, Json, Tool, object, percent};
+use toolwright_core::{Json, Tool, object, percent};
 use toolwright_dialects::frame::{FrameError, FrameReader, Framing};
 use toolwright_json::Object;
 
@@ -19,9 +19,8 @@ use toolwright_runtime::handler::{Handler, ToolResult};
 use toolwright_runtime::output::Output;
 use toolwright_runtime::redact::known::KnownSecrets;
 use toolwright_runtime::toolbox::CompiledTool;
-use toolwright_transport::fault::is_unsent;
 use toolwright_transport::secret::SecretString;
-use toolwright_transport::{HttpClient, Incoming, TransportError, begins_with};
+use toolwright_transport::{HttpClient, HttpFault, Incoming, TransportError, begins_with};
 
 /// Deadline of a request that reads definitions.
 const READ_DEADLINE: Duration = Duration::from_secs(10);
@@ -149,7 +148,7 @@ impl RemoteCatalog {
 
     /// Reads the events of a streaming function, and returns its result.
     async fn read_stream(&self, incoming: Incoming) -> ToolResult {
-        let broken = |fault: Fault| self.in_doubt(&fault.message);
+        let broken = |fault: HttpFault| self.in_doubt(&fault.message);
         let invalid = |error: FrameError| self.in_doubt(&error.to_string());
         let known = self.known_secrets();
         let malformed =
@@ -220,7 +219,7 @@ impl RemoteCatalog {
 
     async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ToolError> {
         let is_read = request.method() == Method::GET;
-        let failed = |fault: Fault| self.cut_off(&fault.message, is_read || is_unsent(&fault));
+        let failed = |fault: HttpFault| self.cut_off(&fault.message, is_read || fault.is_unsent());
         self.http.send(request).await.map_err(failed)
     }
 

@@ -12,6 +12,7 @@ mod attempt;
 pub(crate) mod auth;
 mod embed;
 mod error;
+mod fault;
 mod loss_policy;
 mod outgoing;
 pub mod providers;
@@ -23,6 +24,7 @@ mod stream;
 
 pub use auth::{AwsKeys, AwsProfile, ClientCredential, Credential, ProfileError, REGIONS};
 pub use error::{ProviderError, RemoteError};
+pub use fault::fault_of;
 pub use loss_policy::LossPolicy;
 pub use outgoing::Outgoing;
 pub use providers::{Provider, discover};

@@ -29,6 +29,7 @@ pub use client::HttpClient;
 pub use client::{AGENT, IDENTITY};
 pub use deadline::Deadlines;
 pub use error::TransportError;
+pub use fault::{HttpFault, HttpFaultKind};
 pub use header::sensitive;
 pub use header::{FRAMING, remove_connection_headers};
 pub use incoming::begins_with;

@@ -33,7 +33,7 @@ pub mod secret;
 
 #[cfg(feature = "http")]
 pub use http::{
-    AGENT, AddressPolicy, Addresses, BodyObserver, Deadlines, FRAMING, HttpClient, IDENTITY,
-    Incoming, IncomingBody, Proxy, Resolve, TransportError, Trust, begins_with, fault,
-    remove_connection_headers, resolve_reference, sensitive,
+    AGENT, AddressPolicy, Addresses, BodyObserver, Deadlines, FRAMING, HttpClient, HttpFault,
+    HttpFaultKind, IDENTITY, Incoming, IncomingBody, Proxy, Resolve, TransportError, Trust,
+    begins_with, fault, remove_connection_headers, resolve_reference, sensitive,
 };

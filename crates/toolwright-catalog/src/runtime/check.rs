@@ -78,10 +78,7 @@ impl Runner {
                     )
                 })
             }
-            Runtime::Http { base_url, .. } => {
-                let fault = self.http.as_ref()?.check(base_url).await.err()?;
-                Some(fault.message)
-            }
+            Runtime::Http { base_url, .. } => self.http.as_ref()?.check(base_url).await.err(),
             _ => None,
         }
     }

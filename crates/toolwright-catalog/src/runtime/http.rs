@@ -18,7 +18,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{StatusCode, Uri};
-use toolwright_core::{Fault, FaultClass};
 use toolwright_json::Object;
 
 pub(super) use auth::missing_secret;
@@ -89,9 +88,9 @@ impl HttpRuntime {
     }
 
     /// Checks that the address policy allows a server, and that its host is found.
-    pub async fn check(&self, base_url: &str) -> Result<(), Fault> {
-        let invalid = |_| Fault::new(FaultClass::Invalid, format!("`{base_url}` is not a URL"));
-        self.client.check_url(&base_url.parse::<Uri>().map_err(invalid)?).await
+    pub async fn check(&self, base_url: &str) -> Result<(), String> {
+        let url = base_url.parse::<Uri>().map_err(|_| format!("`{base_url}` is not a URL"))?;
+        self.client.check_url(&url).await.map_err(|fault| fault.message)
     }
 
     /// Runs a function: sends its request, and returns the content of the answer. An answer that is not a success

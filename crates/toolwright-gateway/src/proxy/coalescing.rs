@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use toolwright_core::Fault;
-use toolwright_runtime::upstream::IncomingBody;
+use toolwright_runtime::upstream::{IncomingBody, fault_of};
 
 /// Size in bytes at which a frame is forwarded without looking for more.
 const FRAME_SIZE: usize = 8 << 10;
@@ -90,7 +90,7 @@ impl Body for CoalescingBody {
                     }
                 },
                 Poll::Ready(end) => {
-                    this.next = end;
+                    this.next = end.map(|end| end.map_err(fault_of));
                     break;
                 }
                 Poll::Pending if this.held.is_empty() || this.try_yield(context) => {

@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use toolwright_core::Fault;
 use toolwright_core::wire_json;
 use toolwright_dialects::dialect::WireReply;
-use toolwright_runtime::upstream::{Incoming, IncomingBody, Remote};
+use toolwright_runtime::upstream::{Incoming, IncomingBody, Remote, fault_of};
 
 use super::headers;
 use super::weight::weight;
@@ -42,7 +42,7 @@ async fn bytes(mut body: IncomingBody, share: &mut Share) -> Result<Result<Bytes
         return Ok(Err(Full::Ever));
     }
     let (mut whole, mut first, mut size) = (BytesMut::new(), Bytes::new(), 0);
-    while let Some(piece) = body.next().await.transpose()? {
+    while let Some(piece) = body.next().await.transpose().map_err(fault_of)? {
         size += piece.len();
         if size > MAX_REPLY_BYTES {
             return Ok(Err(Full::Ever));

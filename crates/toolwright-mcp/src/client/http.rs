@@ -15,7 +15,6 @@ use http::header::{
 use http::{HeaderMap, Method, StatusCode, Uri};
 use tokio::time::{sleep, timeout};
 use toolwright_core::Json;
-use toolwright_core::fault::Fault;
 use toolwright_dialects::dialect::mcp::Era;
 use toolwright_dialects::frame::{Frame, FrameReader, Framing};
 
@@ -25,9 +24,8 @@ use super::inbox::Inbox;
 use super::{MAX_MESSAGE, READ_DEADLINE};
 use crate::header::{self, ParameterHeader};
 use crate::message::{InvalidMessage, Message, Request, Response};
-use toolwright_transport::fault::is_unsent;
 use toolwright_transport::oauth::{Challenge, OAuthError, Token, TokenSource};
-use toolwright_transport::{HttpClient, Incoming, IncomingBody, begins_with, sensitive};
+use toolwright_transport::{HttpClient, HttpFault, Incoming, IncomingBody, begins_with, sensitive};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -427,8 +425,8 @@ impl Http {
     }
 
     /// The error of a request without an answer.
-    fn failed(&self, fault: &Fault) -> ClientError {
-        if is_unsent(fault) {
+    fn failed(&self, fault: &HttpFault) -> ClientError {
+        if fault.is_unsent() {
             self.inbox.unreachable(fault.message.clone())
         } else {
             self.inbox.ended(fault.message.clone())

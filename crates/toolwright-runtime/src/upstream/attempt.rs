@@ -7,10 +7,11 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use toolwright_core::fault::Fault;
 use toolwright_core::wire_json;
 use toolwright_dialects::dialect::{DecodeError, WireReply, WireRequest};
+use toolwright_transport::HttpFault;
 
+use super::fault::{fault_of, invalid_response};
 use super::retry::{Retry, RetryHint, Verdict};
 use super::{Incoming, Outgoing, Remote};
-use toolwright_transport::fault;
 
 /// Maximum size, in bytes, of a complete response.
 pub(super) const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
@@ -27,6 +28,12 @@ pub(super) struct Failure {
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Failure {
         Failure { fault, hint: RetryHint::default() }
+    }
+}
+
+impl From<HttpFault> for Failure {
+    fn from(fault: HttpFault) -> Failure {
+        fault_of(fault).into()
     }
 }
 
@@ -91,7 +98,7 @@ pub(super) async fn document(remote: &Remote, incoming: Incoming) -> Result<Wire
         Ok(body) => {
             Ok(WireReply { status: status.as_u16(), headers: wire_headers(&headers), body })
         }
-        Err(_) => Err(fault::answer(remote.label(), "sent a response that is not JSON").into()),
+        Err(_) => Err(invalid_response(remote.label(), "sent a response that is not JSON").into()),
     }
 }
 
@@ -102,7 +109,7 @@ pub(super) fn unreadable(remote: &Remote, wire: WireReply, error: &DecodeError) 
         return remote.codec().decode_fault(wire).into();
     }
     let what = format!("sent a response that is invalid in its dialect ({error})");
-    fault::answer(remote.label(), &what).into()
+    invalid_response(remote.label(), &what).into()
 }
 
 fn wire_headers(headers: &HeaderMap) -> Vec<(String, String)> {

@@ -5,8 +5,8 @@ use toolwright_core::usage::Usage;
 use toolwright_dialects::embed::{EmbedFormat, EmbedRequest, Embeddings};
 
 use super::attempt::{self, Failure};
+use super::fault::invalid_response;
 use super::{Outgoing, Remote};
-use toolwright_transport::fault;
 
 impl Remote {
     /// Embeds texts, one vector each and in order. Without texts no request is sent.
@@ -26,7 +26,7 @@ impl Remote {
             let lengths = [&whole, &part].map(|own| own.vectors.first().map(Vec::len));
             if lengths[0].is_some() && lengths[0] != lengths[1] {
                 let what = "sent vectors of several lengths";
-                return Err(fault::answer(self.label(), what));
+                return Err(invalid_response(self.label(), what));
             }
             whole.vectors.extend(part.vectors);
             if let Some(usage) = part.usage {

@@ -15,10 +15,10 @@ use toolwright_dialects::frame::Framing;
 use toolwright_dialects::translate::{Report, TranslateError, VendorCodec};
 
 use super::attempt::{self, Failure};
+use super::fault::invalid_response;
 use super::stream::ResponseStream;
 use super::{Incoming, Outgoing, Remote};
 use crate::model::{EventStream, Upstream, event_stream};
-use toolwright_transport::fault;
 
 /// An encoded request, with the report of its losses.
 pub(super) struct EncodedRequest {
@@ -89,7 +89,7 @@ fn decode(remote: &Remote, asked: &Report, wire: WireReply) -> Result<Response, 
         Err(TranslateError::Decode(error)) => {
             return Err(attempt::unreadable(remote, wire, &error));
         }
-        Err(error) => return Err(fault::answer(remote.label(), &error.to_string()).into()),
+        Err(error) => return Err(invalid_response(remote.label(), &error.to_string()).into()),
     };
     remote.losses().notify(&restored.report);
     let mut response = restored.value;

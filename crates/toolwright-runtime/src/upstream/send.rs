@@ -10,9 +10,10 @@ use toolwright_core::fault::{Fault, FaultClass};
 use toolwright_dialects::dialect::Dialect;
 
 use super::auth::{CredentialRefusal, PreparedCredential, Signer, refresh};
+use super::fault::{fault_of, invalid_response};
 use super::remote::{ANTHROPIC_VERSION, Remote, Setup};
 use super::{Incoming, Outgoing, outgoing};
-use toolwright_transport::{AGENT, IDENTITY, begins_with, fault};
+use toolwright_transport::{AGENT, IDENTITY, begins_with};
 
 /// The API version for Anthropic, which refuses requests without one, if none is configured.
 const ANTHROPIC_DEFAULT: HeaderValue = HeaderValue::from_static("2023-06-01");
@@ -47,12 +48,12 @@ impl Remote {
         signer: Option<&Signer>,
     ) -> Result<Incoming, Fault> {
         let setup = &*self.0;
-        let permit = setup.http.acquire().await?;
+        let permit = setup.http.acquire().await.map_err(fault_of)?;
         let request = setup.request(outgoing, signer)?;
         // A model has no effects.
-        let incoming = setup.http.exchange(request, permit, true).await?;
+        let incoming = setup.http.exchange(request, permit, true).await.map_err(fault_of)?;
         match rejection(&incoming) {
-            Some(what) => Err(fault::answer(self.label(), &what)),
+            Some(what) => Err(invalid_response(self.label(), &what)),
             None => Ok(incoming),
         }
     }
@@ -76,6 +77,10 @@ fn rejection(incoming: &Incoming) -> Option<String> {
 }
 
 impl Setup {
+    fn invalid(&self, what: &str) -> Fault {
+        Fault::new(FaultClass::Invalid, format!("{}: {what}", self.http.label()))
+    }
+
     fn request(
         &self,
         outgoing: Outgoing,
@@ -83,11 +88,11 @@ impl Setup {
     ) -> Result<Request<Bytes>, Fault> {
         let Outgoing { method, path, headers, body, client } = outgoing;
         if !path.starts_with('/') {
-            return Err(fault::invalid(self.http.label(), "the request has no path; name a model"));
+            return Err(self.invalid("the request has no path; name a model"));
         }
         let uri = self.address.target(path);
         let wrong = "the path has characters that are not valid in a URL; check the model's name";
-        let uri = uri.map_err(|_| fault::invalid(self.http.label(), wrong))?;
+        let uri = uri.map_err(|_| self.invalid(wrong))?;
         let mut headers = self.headers(headers);
         match &self.credential {
             PreparedCredential::None

@@ -12,8 +12,8 @@ use toolwright_core::fault::Fault;
 use toolwright_dialects::fit::Aliases;
 use toolwright_dialects::translate::{Report, TranslateError, VendorStreamDecoder};
 
+use super::fault::{broken, fault_of};
 use super::{IncomingBody, Remote};
-use toolwright_transport::fault;
 
 /// The events of a response.
 pub(super) struct ResponseStream {
@@ -51,7 +51,7 @@ impl ResponseStream {
             }
             None => {
                 let what = "ended its response before the first event; try again";
-                Err(Box::new(fault::broken(self.remote.label(), what)))
+                Err(Box::new(broken(self.remote.label(), what)))
             }
         }
     }
@@ -69,7 +69,7 @@ impl ResponseStream {
                 },
                 Some(Err(fault)) => {
                     self.body = None;
-                    self.events.push_back(Event::Fault(fault));
+                    self.events.push_back(Event::Fault(fault_of(fault)));
                     break;
                 }
                 None => {
@@ -105,7 +105,7 @@ impl ResponseStream {
         if read.is_err() {
             self.body = None;
             let what = "sent a damaged stream; try again";
-            self.events.push_back(Event::Fault(fault::broken(self.remote.label(), what)));
+            self.events.push_back(Event::Fault(broken(self.remote.label(), what)));
         }
     }
 }

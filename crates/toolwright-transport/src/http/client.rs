@@ -14,11 +14,11 @@ use http::header::{
 use http::{Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use rustls::ClientConfig;
-use toolwright_core::fault::Fault;
 
 use super::body::{OutgoingBody, Sent};
 use super::deadline::{Deadlines, Timer};
 use super::error::TransportError;
+use super::fault::{self, HttpFault};
 use super::incoming::{BodyContext, Incoming};
 use super::informational::InformationalReplies;
 use super::permit::{Permit, Permits};
@@ -29,7 +29,7 @@ use super::redirect;
 use super::resolver::{BoxError, CheckedResolver, Resolve};
 use super::tls::Trust;
 use super::tunnel::ProxyError;
-use super::{FRAMING, fault, header, remove_connection_headers};
+use super::{FRAMING, header, remove_connection_headers};
 
 /// The value of `accept-encoding` for bodies that are read.
 pub const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
@@ -213,7 +213,7 @@ impl HttpClient {
     /// future cancels the request. Headers that belong to the connection are removed.
     ///
     /// A fault advises to try again only if nothing was sent, or if the method is idempotent.
-    pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, Fault> {
+    pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, HttpFault> {
         let is_repeatable = request.method().is_idempotent();
         self.send_as(request, is_repeatable).await
     }
@@ -223,7 +223,7 @@ impl HttpClient {
         &self,
         mut request: Request<Bytes>,
         is_repeatable: bool,
-    ) -> Result<Incoming, Fault> {
+    ) -> Result<Incoming, HttpFault> {
         let setup = &self.0.setup;
         redirect::check(request.uri()).map_err(|why| fault::invalid(&setup.label, why))?;
         self.prepare(request.headers_mut());
@@ -249,7 +249,7 @@ impl HttpClient {
 
     /// Checks that requests to a URL can be sent: the address policy allows it, and its host is found. Nothing
     /// is sent. Through a proxy the host is not resolved, since the proxy does that.
-    pub async fn check_url(&self, url: &Uri) -> Result<(), Fault> {
+    pub async fn check_url(&self, url: &Uri) -> Result<(), HttpFault> {
         let setup = &self.0.setup;
         redirect::check(url).map_err(|why| fault::invalid(&setup.label, why))?;
         let is_proxied = setup.proxy.target_for(url).is_some();
@@ -284,7 +284,7 @@ impl HttpClient {
     }
 
     /// Waits for a permit to send a request.
-    pub async fn acquire(&self) -> Result<Permit, Fault> {
+    pub async fn acquire(&self) -> Result<Permit, HttpFault> {
         let Shared { setup, permits, .. } = &*self.0;
         let permit = permits.acquire(setup.deadlines.first_byte).await;
         permit.map_err(|full| fault::full(&setup.label, full))
@@ -297,7 +297,7 @@ impl HttpClient {
         request: Request<Bytes>,
         permit: Permit,
         is_repeatable: bool,
-    ) -> Result<Incoming, Fault> {
+    ) -> Result<Incoming, HttpFault> {
         let Shared { setup, client, .. } = &*self.0;
         let sent = Sent::default();
         let mut request = request.map(|body| OutgoingBody::new(body, sent.clone()));
@@ -348,7 +348,7 @@ impl Setup {
         sent: &Sent,
         timer: &mut Timer,
         is_repeatable: bool,
-    ) -> Result<Response<hyper::body::Incoming>, Fault> {
+    ) -> Result<Response<hyper::body::Incoming>, HttpFault> {
         let wait = self.deadlines.first_byte;
         poll_fn(|context| {
             if let Poll::Ready(response) = Pin::new(&mut response).poll(context) {

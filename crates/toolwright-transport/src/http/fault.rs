@@ -1,16 +1,5 @@
-//! Faults of a peer, for the API client: which peer, what happened, and the remedy. The peer is named by a
-//! label, such as "upstream `openai`".
-//!
-//! | what happened | class | status | code |
-//! |---|---|---|---|
-//! | no connection, no TLS | Internal | 502 | `upstream_unreachable`, `upstream_tls` |
-//! | a proxy that cannot be used | Internal | 502 | `upstream_proxy` |
-//! | an address that the policy refuses | Forbidden | 403 | `address_refused` |
-//! | no connection within the deadline | Timeout | 504 | `upstream_connect_timeout` |
-//! | another deadline passed | Timeout | 504 | `upstream_timeout` |
-//! | closed or interrupted | Internal | 502 | `upstream_broken` |
-//! | an invalid response (redirect, web page, too large) | Internal | 502 | `upstream_answer` |
-//! | too many requests wait | Overloaded | 503 | `upstream_crowded` |
+//! Faults of a peer: which peer, what happened, and the remedy. The peer is named by a label, such as
+//! "upstream `openai`".
 //!
 //! No message contains a key, an address or a piece of a body. Only a refused address names its host. A message
 //! advises to try again only if a repeated request is harmless: nothing was sent, or its sender says so.
@@ -20,7 +9,6 @@ use std::io;
 use std::time::Duration;
 
 use hyper_util::client::legacy;
-use toolwright_core::fault::{Fault, FaultClass};
 
 use super::deadline::Deadlines;
 use super::informational::MAX_INFORMATIONAL;
@@ -29,42 +17,66 @@ use super::policy::AddressRefused;
 use super::pool::ConnectTimeout;
 use super::tunnel::ProxyError;
 
-/// Codes of faults where nothing was sent.
-const UNSENT: [&str; 6] = [
-    "upstream_unreachable",
-    "upstream_connect_timeout",
-    "upstream_crowded",
-    "upstream_tls",
-    "upstream_proxy",
-    "address_refused",
-];
-
-/// Codes of faults that may end by themselves.
-const TRANSIENT: [&str; 5] = [
-    "upstream_unreachable",
-    "upstream_connect_timeout",
-    "upstream_crowded",
-    "upstream_timeout",
-    "upstream_broken",
-];
-
-/// Whether the request of a fault was not sent.
-pub fn is_unsent(fault: &Fault) -> bool {
-    fault.code.as_deref().is_some_and(|code| UNSENT.contains(&code))
+/// Why a request has no response, or only a part of one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct HttpFault {
+    /// What happened
+    pub kind: HttpFaultKind,
+    /// The peer, what happened, and the remedy
+    pub message: String,
 }
 
-/// Whether a fault may end by itself.
-pub fn is_transient(fault: &Fault) -> bool {
-    fault.code.as_deref().is_some_and(|code| TRANSIENT.contains(&code))
+/// What happened to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpFaultKind {
+    /// The request cannot be sent as it is
+    Invalid,
+    /// No connection
+    Unreachable,
+    /// No TLS
+    Tls,
+    /// A proxy that cannot be used
+    Proxy,
+    /// An address that the policy refuses
+    AddressRefused,
+    /// No connection within the deadline
+    ConnectTimeout,
+    /// Another deadline passed
+    Timeout,
+    /// The connection was closed, or the response interrupted
+    Broken,
+    /// An invalid response, such as a redirect, a web page, or one that is too large
+    InvalidResponse,
+    /// Too many requests wait
+    Crowded,
+}
+
+impl HttpFault {
+    fn new(kind: HttpFaultKind, message: String) -> HttpFault {
+        HttpFault { kind, message }
+    }
+
+    /// Whether the request was not sent.
+    pub fn is_unsent(&self) -> bool {
+        use HttpFaultKind::{AddressRefused, ConnectTimeout, Crowded, Proxy, Tls, Unreachable};
+        matches!(self.kind, Unreachable | ConnectTimeout | Crowded | Tls | Proxy | AddressRefused)
+    }
+
+    /// Whether the fault may end by itself.
+    pub fn is_transient(&self) -> bool {
+        use HttpFaultKind::{Broken, ConnectTimeout, Crowded, Timeout, Unreachable};
+        matches!(self.kind, Unreachable | ConnectTimeout | Crowded | Timeout | Broken)
+    }
 }
 
 /// The request cannot be sent.
-pub fn invalid(label: &str, what: &str) -> Fault {
-    Fault::new(FaultClass::Invalid, format!("{label}: {what}"))
+pub fn invalid(label: &str, what: &str) -> HttpFault {
+    HttpFault::new(HttpFaultKind::Invalid, format!("{label}: {what}"))
 }
 
 /// No permit was available.
-pub(crate) fn full(label: &str, full: Full) -> Fault {
+pub(crate) fn full(label: &str, full: Full) -> HttpFault {
     let message = match full {
         Full::QueueFull => {
             format!(
@@ -76,17 +88,17 @@ pub(crate) fn full(label: &str, full: Full) -> Fault {
             format!("{label} had no free slot for this request within {}", span(wait))
         }
     };
-    ours(FaultClass::Overloaded, 503, "upstream_crowded", message + "; try again later")
+    HttpFault::new(HttpFaultKind::Crowded, message + "; try again later")
 }
 
 /// No response head arrived within the deadline.
-pub(crate) fn no_head(label: &str, deadlines: &Deadlines, is_repeatable: bool) -> Fault {
+pub(crate) fn no_head(label: &str, deadlines: &Deadlines, is_repeatable: bool) -> HttpFault {
     let wait = span(deadlines.first_byte);
     late(format!("{label} did not begin to answer within {wait} (first_byte)"), is_repeatable)
 }
 
 /// Too many informational replies came before a response.
-pub(crate) fn too_many_informational(label: &str) -> Fault {
+pub(crate) fn too_many_informational(label: &str) -> HttpFault {
     answer(
         label,
         &format!(
@@ -96,7 +108,7 @@ pub(crate) fn too_many_informational(label: &str) -> Fault {
 }
 
 /// No frame arrived within the deadline.
-pub(crate) fn no_frame(label: &str, idle: Duration, is_repeatable: bool) -> Fault {
+pub(crate) fn no_frame(label: &str, idle: Duration, is_repeatable: bool) -> HttpFault {
     late(format!("{label} sent no data for {} (idle)", span(idle)), is_repeatable)
 }
 
@@ -106,7 +118,7 @@ pub(crate) fn no_answer(
     error: &legacy::Error,
     deadlines: &Deadlines,
     is_repeatable: bool,
-) -> Fault {
+) -> HttpFault {
     if error.is_connect() {
         return no_address(label, error, deadlines);
     }
@@ -127,18 +139,18 @@ pub(crate) fn no_address(
     label: &str,
     error: &(dyn Error + 'static),
     deadlines: &Deadlines,
-) -> Fault {
+) -> HttpFault {
     // The outer errors only wrap the innermost one.
     let innermost = causes(error).filter_map(<dyn Error>::downcast_ref::<io::Error>).last();
     let reason = innermost.map(io::Error::kind);
     if find::<ConnectTimeout>(error).is_some() || reason == Some(io::ErrorKind::TimedOut) {
         let wait = span(deadlines.connect);
         let late = late(format!("{label} could not be connected to within {wait} (connect)"), true);
-        return Fault { code: Some("upstream_connect_timeout".to_owned()), ..late };
+        return HttpFault { kind: HttpFaultKind::ConnectTimeout, ..late };
     }
     if let Some(refused) = find::<AddressRefused>(error) {
         let message = format!("{label} cannot be reached: {refused}");
-        return ours(FaultClass::Forbidden, 403, "address_refused", message);
+        return HttpFault::new(HttpFaultKind::AddressRefused, message);
     }
     if let Some(error) = find::<ProxyError>(error) {
         return no_proxy(label, error);
@@ -159,33 +171,34 @@ pub(crate) fn no_address(
     };
     let hint = "check its URL, and whether it is running";
     let message = format!("{label} cannot be reached: {why}; {hint}");
-    ours(FaultClass::Internal, 502, "upstream_unreachable", message)
+    HttpFault::new(HttpFaultKind::Unreachable, message)
 }
 
 /// The proxy connection failed.
-pub(crate) fn no_proxy(label: &str, error: &ProxyError) -> Fault {
+pub(crate) fn no_proxy(label: &str, error: &ProxyError) -> HttpFault {
     let setting = "check `proxy`, or the variables HTTPS_PROXY, HTTP_PROXY and ALL_PROXY";
-    let (code, why) = match error {
-        ProxyError::Unreachable(_) => ("upstream_unreachable", "cannot be reached".to_owned()),
+    let (kind, why) = match error {
+        ProxyError::Unreachable(_) => (HttpFaultKind::Unreachable, "cannot be reached".to_owned()),
         ProxyError::Credential => {
             let why = "requires a user and a password, or rejected ours (407)";
-            ("upstream_proxy", why.to_owned())
+            (HttpFaultKind::Proxy, why.to_owned())
         }
         ProxyError::Refused(status) => {
-            ("upstream_proxy", format!("refused the CONNECT request ({status})"))
+            (HttpFaultKind::Proxy, format!("refused the CONNECT request ({status})"))
         }
         ProxyError::InvalidResponse => {
-            ("upstream_proxy", "sent a response that is not that of an HTTP proxy".to_owned())
+            (HttpFaultKind::Proxy, "sent a response that is not that of an HTTP proxy".to_owned())
         }
-        ProxyError::Socks => {
-            ("upstream_proxy", "cannot be reached by SOCKS, or refused the connection".to_owned())
-        }
+        ProxyError::Socks => (
+            HttpFaultKind::Proxy,
+            "cannot be reached by SOCKS, or refused the connection".to_owned(),
+        ),
     };
     let message = format!("{label} cannot be reached: its proxy {why}; {setting}");
-    ours(FaultClass::Internal, 502, code, message)
+    HttpFault::new(kind, message)
 }
 
-fn no_tls(label: &str, error: &rustls::Error) -> Fault {
+fn no_tls(label: &str, error: &rustls::Error) -> HttpFault {
     let (why, hint) = match error {
         rustls::Error::InvalidCertificate(_) => (
             "its certificate is not trusted",
@@ -197,7 +210,7 @@ fn no_tls(label: &str, error: &rustls::Error) -> Fault {
         _ => ("the TLS handshake failed", "check its URL and its certificate"),
     };
     let message = format!("{label} cannot be reached: {why} ({error}); {hint}");
-    ours(FaultClass::Internal, 502, "upstream_tls", message)
+    HttpFault::new(HttpFaultKind::Tls, message)
 }
 
 /// The response was interrupted.
@@ -206,7 +219,7 @@ pub(crate) fn broken_off(
     error: &hyper::Error,
     announced: Option<u64>,
     is_repeatable: bool,
-) -> Fault {
+) -> HttpFault {
     let advice = advice(is_repeatable);
     if error.is_parse() {
         return answer(label, &format!("sent invalid HTTP within its response{advice}"));
@@ -219,28 +232,24 @@ pub(crate) fn broken_off(
 }
 
 /// The response is invalid.
-pub fn answer(label: &str, what: &str) -> Fault {
-    ours(FaultClass::Internal, 502, "upstream_answer", format!("{label} {what}"))
+pub fn answer(label: &str, what: &str) -> HttpFault {
+    HttpFault::new(HttpFaultKind::InvalidResponse, format!("{label} {what}"))
 }
 
 /// The connection or the response was interrupted.
-pub fn broken(label: &str, what: &str) -> Fault {
-    ours(FaultClass::Internal, 502, "upstream_broken", format!("{label} {what}"))
+pub fn broken(label: &str, what: &str) -> HttpFault {
+    HttpFault::new(HttpFaultKind::Broken, format!("{label} {what}"))
 }
 
-fn late(what: String, is_repeatable: bool) -> Fault {
+fn late(what: String, is_repeatable: bool) -> HttpFault {
     let advice = if is_repeatable { "try again, or " } else { "" };
     let message = format!("{what}; {advice}set a longer deadline");
-    ours(FaultClass::Timeout, 504, "upstream_timeout", message)
+    HttpFault::new(HttpFaultKind::Timeout, message)
 }
 
 /// What to do after an interruption.
 fn advice(is_repeatable: bool) -> &'static str {
     if is_repeatable { "; try again" } else { "" }
-}
-
-fn ours(class: FaultClass, status: u16, code: &str, message: String) -> Fault {
-    Fault { status: Some(status), code: Some(code.to_owned()), ..Fault::new(class, message) }
 }
 
 /// Returns the first error of a type in a chain of causes.

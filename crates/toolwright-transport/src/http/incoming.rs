@@ -10,10 +10,9 @@ use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_ENCODING, HeaderMap, HeaderName};
 use http::{Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
-use toolwright_core::fault::Fault;
 
 use super::deadline::Timer;
-use super::fault;
+use super::fault::{self, HttpFault};
 use super::permit::Permit;
 
 /// A response whose head has arrived.
@@ -31,7 +30,7 @@ impl Incoming {
     pub(super) fn accept(
         response: Response<hyper::body::Incoming>,
         meta: BodyContext,
-    ) -> Result<Incoming, Fault> {
+    ) -> Result<Incoming, HttpFault> {
         let (head, body) = response.into_parts();
         if head.status.is_informational() || head.status.as_u16() >= 600 {
             let what = format!("sent the invalid status {}", head.status.as_u16());
@@ -103,7 +102,7 @@ impl IncomingBody {
     }
 
     /// The next bytes, or none at the end.
-    pub async fn next(&mut self) -> Option<Result<Bytes, Fault>> {
+    pub async fn next(&mut self) -> Option<Result<Bytes, HttpFault>> {
         loop {
             let frame = std::future::poll_fn(|context| Pin::new(&mut *self).poll_frame(context));
             match frame.await? {
@@ -119,7 +118,7 @@ impl IncomingBody {
     }
 
     /// The complete body, up to a limit in bytes.
-    pub async fn collect(mut self, limit: usize) -> Result<Bytes, Fault> {
+    pub async fn collect(mut self, limit: usize) -> Result<Bytes, HttpFault> {
         let announced = usize::try_from(self.announced.unwrap_or(0)).unwrap_or(usize::MAX);
         if announced > limit {
             return Err(self.too_large(limit));
@@ -154,7 +153,7 @@ impl IncomingBody {
     }
 
     /// Returns the fault of a body that is larger than a limit.
-    pub fn too_large(&self, limit: usize) -> Fault {
+    pub fn too_large(&self, limit: usize) -> HttpFault {
         let what = format!("sent a response of more than the maximum of {limit} bytes");
         fault::answer(&self.meta.label, &what)
     }
@@ -162,12 +161,12 @@ impl IncomingBody {
 
 impl Body for IncomingBody {
     type Data = Bytes;
-    type Error = Fault;
+    type Error = HttpFault;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Fault>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, HttpFault>>> {
         let this = self.get_mut();
         let Some(inner) = &mut this.inner else { return Poll::Ready(None) };
         let meta = &mut this.meta;

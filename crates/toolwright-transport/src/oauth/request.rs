@@ -8,10 +8,9 @@ use http::uri::Scheme;
 use http::{Request, StatusCode, Uri};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use toolwright_core::fault::Fault;
 
 use super::error::{OAuthError, hint};
-use crate::http::HttpClient;
+use crate::http::{HttpClient, HttpFault};
 use crate::secret::SecretString;
 
 /// Maximum size, in bytes, of an answer.
@@ -44,7 +43,7 @@ impl Requester {
         let exchange = async {
             let incoming = self.http.send(request).await?;
             let status = incoming.status;
-            Ok::<_, Fault>((status, incoming.body.collect(MAX_ANSWER_BYTES).await?))
+            Ok::<_, HttpFault>((status, incoming.body.collect(MAX_ANSWER_BYTES).await?))
         };
         match tokio::time::timeout(self.deadline, exchange).await {
             Ok(Ok((status, body))) => Ok(Answer { url, status, body }),

@@ -9,9 +9,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Request;
 use tokio::io::AsyncWriteExt;
-use toolwright_core::Fault;
 use toolwright_transport::{
-    AddressPolicy, Addresses, Deadlines, HttpClient, Incoming, Proxy, Resolve,
+    AddressPolicy, Addresses, Deadlines, HttpClient, HttpFault, HttpFaultKind, Incoming, Proxy,
+    Resolve,
 };
 
 use toolwright_testing::server::{Server, read_request};
@@ -55,9 +55,9 @@ async fn text(incoming: Incoming) -> String {
     String::from_utf8(incoming.body.collect(1 << 20).await.unwrap().to_vec()).unwrap()
 }
 
-fn assert_refused(sent: Result<Incoming, Fault>, why: &str) {
+fn assert_refused(sent: Result<Incoming, HttpFault>, why: &str) {
     let fault = sent.expect_err("the address is refused");
-    assert_eq!(fault.code.as_deref(), Some("address_refused"), "{}", fault.message);
+    assert_eq!(fault.kind, HttpFaultKind::AddressRefused, "{}", fault.message);
     assert!(fault.message.contains(why), "{} lacks {why:?}", fault.message);
     assert!(fault.message.contains("who can allow the host, its IP address or its network"));
 }
@@ -172,7 +172,7 @@ async fn a_name_that_changes_its_address_is_connected_to_where_it_was_checked() 
     // The checked address is connected to, and the name is not resolved again.
     let first = client.send(get(&url)).await;
     assert_eq!(resolver.asked(), 1);
-    assert_ne!(first.err().and_then(|fault| fault.code).as_deref(), Some("address_refused"));
+    assert_ne!(first.err().map(|fault| fault.kind), Some(HttpFaultKind::AddressRefused));
     assert_refused(client.send(get(&url)).await, "`rebind.test` resolves to a loopback address");
     assert_eq!(resolver.asked(), 2);
     assert_eq!(server.connections(), 0);
@@ -281,9 +281,9 @@ async fn deadlines_hold_without_an_upstream() {
     let (url, other) = (silent.url(), silent.url());
     let (late, crowded) = tokio::join!(client.send(get(&url)), client.send(get(&other)));
     let late = late.unwrap_err();
-    assert_eq!(late.code.as_deref(), Some("upstream_timeout"));
+    assert_eq!(late.kind, HttpFaultKind::Timeout);
     assert!(late.message.starts_with("the service did not begin to answer within 200ms"));
-    assert_eq!(crowded.unwrap_err().code.as_deref(), Some("upstream_crowded"));
+    assert_eq!(crowded.unwrap_err().kind, HttpFaultKind::Crowded);
 }
 
 #[tokio::test]

@@ -4,7 +4,6 @@ use bytes::{Bytes, BytesMut};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use toolwright_core::Json;
-use toolwright_core::fault::Fault;
 
 use super::media::{is_json, is_text};
 use toolwright_plan::Reservation;
@@ -12,8 +11,7 @@ use toolwright_runtime::error::ToolError;
 use toolwright_runtime::handler::ToolResult;
 use toolwright_runtime::output::Output;
 use toolwright_runtime::redact::known::KnownSecrets;
-use toolwright_transport::Incoming;
-use toolwright_transport::fault::{is_transient, is_unsent};
+use toolwright_transport::{HttpFault, Incoming};
 
 /// Maximum number of bytes of an answer.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
@@ -38,8 +36,8 @@ pub(crate) fn is_unprocessed(status: StatusCode) -> bool {
 }
 
 /// The error for a request without an answer.
-pub(super) fn from_fault(fault: &Fault, is_repeatable: bool) -> ToolError {
-    let is_retryable = is_transient(fault) && (is_repeatable || is_unsent(fault));
+pub(super) fn from_fault(fault: &HttpFault, is_repeatable: bool) -> ToolError {
+    let is_retryable = fault.is_transient() && (is_repeatable || fault.is_unsent());
     let error = ToolError::new(fault.message.clone()).with_kind("HttpError");
     if is_retryable { error.retryable() } else { error }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use toolwright_core::Fault;
+use toolwright_runtime::upstream::fault_of;
 
 use super::{SHORT, ask, long, remote, told};
 use toolwright_testing::server::{Server, read_request};
@@ -12,7 +13,7 @@ use toolwright_testing::server::{Server, read_request};
 async fn collect(reply: &'static [u8], limit: usize) -> Result<Vec<u8>, Fault> {
     let server = Server::closing(reply).await;
     let incoming = remote(&server.url()).send(ask()).await?;
-    incoming.body.collect(limit).await.map(Vec::from)
+    incoming.body.collect(limit).await.map(Vec::from).map_err(fault_of)
 }
 
 #[tokio::test]
@@ -48,7 +49,7 @@ async fn a_reset_is_a_fault() {
     .await;
     // The reset may arrive before the head.
     let fault = match remote(&server.url()).send(ask()).await {
-        Ok(incoming) => incoming.body.collect(1000).await.unwrap_err(),
+        Ok(incoming) => fault_of(incoming.body.collect(1000).await.unwrap_err()),
         Err(fault) => fault,
     };
     assert_eq!(told(&fault).0, "upstream_broken");
@@ -101,7 +102,7 @@ async fn a_stalled_body_times_out_and_its_connection_closes() {
     let remote = remote(&server.url()).with_deadlines(long().with_idle(SHORT));
     let mut body = remote.send(ask()).await.unwrap().body;
     assert_eq!(&body.next().await.unwrap().unwrap()[..], b"{\"fi");
-    let fault = body.next().await.unwrap().unwrap_err();
+    let fault = fault_of(body.next().await.unwrap().unwrap_err());
     let wanted = "upstream `there` sent no data for 200ms (idle); try again, or set \
                   a longer deadline";
     assert_eq!(told(&fault), ("upstream_timeout", wanted));
