@@ -13,16 +13,13 @@
 //! user's message, a part of the tools), and the number of attempts is limited. It
 //! runs on a blocking thread.
 
-mod clause;
-mod concept;
+mod arguments;
 mod estimate;
-mod extract;
+mod parameters;
 mod pick;
-mod piece;
-mod slot;
+mod pieces;
 mod speak;
-mod wish;
-mod word;
+mod vocabulary;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -36,10 +33,10 @@ use toolwright_core::{
 pub use estimate::usage as estimate_usage;
 
 use crate::model::{Model, Upstream};
-use extract::{Found, Source};
-use pick::Index;
-use speak::Language;
-use wish::{Wish, Wishes};
+use arguments::{Found, Source};
+use pick::{Index, Wish, wishes};
+use pieces::{Piece, clauses};
+use speak::{CHINESE, ENGLISH};
 
 /// The name of the rules.
 pub const OFFLINE: &str = "offline/rules";
@@ -72,12 +69,6 @@ fn answer(request: &Request) -> Response {
     response
 }
 
-/// A call since the last user message, with its outcome.
-struct CompletedCall<'a> {
-    call: &'a Call,
-    outcome: Option<&'a Outcome>,
-}
-
 fn parts(request: &Request) -> Vec<Part> {
     let spoken =
         |message: &&Message| message.role == Role::User && !message.text().trim().is_empty();
@@ -85,23 +76,25 @@ fn parts(request: &Request) -> Vec<Part> {
     let text = position.map(|at| request.messages[at].text()).unwrap_or_default();
     let text = cut(&text, READ);
     let since = &request.messages[position.map_or(0, |at| at + 1)..];
-    let language = if word::is_chinese(text) { Language::Chinese } else { Language::English };
-
-    let made = made(since);
-    let mut sentences: Vec<String> = made
+    let is_chinese = text.contains(vocabulary::is_chinese);
+    let language = if is_chinese { &CHINESE } else { &ENGLISH };
+    let completed = completed(since);
+    let mut sentences: Vec<String> = completed
         .iter()
-        .filter_map(|made| Some(language.outcome(&made.call.name, made.outcome?)))
+        .filter_map(|(call, outcome)| Some(language.outcome(&call.name, (*outcome)?)))
         .collect();
-    let failed = made.iter().any(|made| made.outcome.is_some_and(Outcome::is_error));
     let say = |sentences: &[String]| vec![Part::text(language.answer(sentences))];
-    if failed {
+    if completed.iter().any(|(_, outcome)| outcome.is_some_and(Outcome::is_error)) {
         return say(&sentences);
     }
-
     let index = Index::new(allowed(request));
-    let wishes = wanted(request, text, &index);
-    let open = open(&wishes.list, &made);
-    match batch(request, text, &open) {
+    let (mut wishes, unsure) = wanted(request, text, &index);
+    for (call, _) in &completed {
+        if let Some(place) = wishes.iter().position(|wish| wish.tool.name == call.name) {
+            wishes.remove(place);
+        }
+    }
+    match next(request, text, wishes) {
         Next::Calls(calls) => {
             let why: Vec<String> = calls
                 .iter()
@@ -109,23 +102,16 @@ fn parts(request: &Request) -> Vec<Part> {
                 .collect();
             let thought = Part::new(Body::Reasoning(Reasoning::text(why.join("\n"))));
             let before = request.messages.iter().flat_map(Message::calls).count();
-            let call = |(at, (wish, found)): (usize, (&Wish<'_>, Found<'_>))| {
+            let calls = calls.into_iter().enumerate().map(|(at, (wish, found))| {
                 let arguments = Arguments::from_json(&Json::Object(found.arguments));
-                Part::call(Call::new(
-                    format!("call_{}", before + at + 1),
-                    &*wish.tool.name,
-                    arguments,
-                ))
-            };
-            let mut parts = vec![thought];
-            parts.extend(calls.into_iter().enumerate().map(call));
-            return parts;
+                let id = format!("call_{}", before + at + 1);
+                Part::call(Call::new(id, &*wish.tool.name, arguments))
+            });
+            return [thought].into_iter().chain(calls).collect();
         }
         Next::Ask(wish, found) => sentences.push(language.ask(&wish.tool.name, &found.missing)),
-        Next::Done if !wishes.unsure.is_empty() => sentences.push(language.which(&wishes.unsure)),
-        Next::Done if sentences.is_empty() => {
-            sentences.push(language.nothing(&index.tools().collect::<Vec<_>>()));
-        }
+        Next::Done if !unsure.is_empty() => sentences.push(language.which(&unsure)),
+        Next::Done if sentences.is_empty() => sentences.push(language.nothing(&index.tools())),
         Next::Done => {}
     }
     say(&sentences)
@@ -141,17 +127,13 @@ fn cut(text: &str, most: usize) -> &str {
 }
 
 /// Returns the calls of messages with their outcomes.
-fn made(messages: &[Message]) -> Vec<CompletedCall<'_>> {
+fn completed(messages: &[Message]) -> Vec<(&Call, Option<&Outcome>)> {
     let mut outcomes: HashMap<Option<&str>, &Outcome> = HashMap::new();
     for outcome in messages.iter().flat_map(Message::outcomes) {
         outcomes.entry(outcome.call_id.as_deref()).or_insert(outcome);
     }
-    let of = |call: &Call| outcomes.get(&call.id.as_deref()).copied();
-    messages
-        .iter()
-        .flat_map(Message::calls)
-        .map(|call| CompletedCall { call, outcome: of(call) })
-        .collect()
+    let calls = messages.iter().flat_map(Message::calls);
+    calls.map(|call| (call, outcomes.get(&call.id.as_deref()).copied())).collect()
 }
 
 /// Returns the tools that may be called: functions, as far as the request allows them.
@@ -167,59 +149,51 @@ fn allowed(request: &Request) -> impl Iterator<Item = &Tool> {
     })
 }
 
-/// Finds what the message asks for. A tool that the request forces is always included.
-fn wanted<'a>(request: &Request, text: &str, index: &Index<'a>) -> Wishes<'a> {
-    let demanded = match &request.tool_choice {
+/// Finds what the message asks for, and the tools that could not be distinguished. A tool that the request forces is always
+/// included.
+fn wanted<'a, 't>(
+    request: &Request,
+    text: &'a str,
+    index: &Index<'t>,
+) -> (Vec<Wish<'a, 't>>, Vec<&'t Tool>) {
+    let (clauses, tools) = (clauses(text), index.tools());
+    let is_forced = match &request.tool_choice {
         Some(ToolChoice::Tool(_)) => true,
-        Some(ToolChoice::Required | ToolChoice::Allowed { required: true, .. }) => {
-            index.tools().count() == 1
-        }
+        Some(ToolChoice::Required | ToolChoice::Allowed { required: true, .. }) => tools.len() == 1,
         _ => false,
     };
-    match index.tools().next() {
-        Some(tool) if demanded => {
-            let wish = Wish { tool, range: 0..text.len(), then: false, words: vec![] };
-            Wishes { list: vec![wish], unsure: vec![] }
+    match tools.first() {
+        Some(tool) if is_forced => {
+            let pieces = clauses.into_iter().flat_map(|clause| clause.pieces).collect();
+            (vec![Wish { tool, pieces, then: false, words: vec![] }], vec![])
         }
-        _ => wish::wishes(text, index),
+        _ => wishes(clauses, index),
     }
-}
-
-/// Returns the wishes without a call.
-fn open<'w, 'a>(wishes: &'w [Wish<'a>], made: &[CompletedCall<'_>]) -> Vec<&'w Wish<'a>> {
-    let mut left: HashMap<&str, usize> = HashMap::new();
-    for made in made {
-        *left.entry(&made.call.name).or_default() += 1;
-    }
-    let mut open = Vec::new();
-    for wish in wishes {
-        match left.get_mut(wish.tool.name.as_str()).filter(|count| **count > 0) {
-            Some(count) => *count -= 1,
-            None => open.push(wish),
-        }
-    }
-    open
 }
 
 /// The next action.
-enum Next<'w, 'a> {
+enum Next<'a, 't> {
     /// Make these calls concurrently
-    Calls(Vec<(&'w Wish<'a>, Found<'a>)>),
+    Calls(Vec<(Wish<'a, 't>, Found<'t>)>),
     /// Ask for the missing arguments of the first wish
-    Ask(&'w Wish<'a>, Found<'a>),
+    Ask(Wish<'a, 't>, Found<'t>),
     /// Nothing is left to do
     Done,
 }
 
 /// Returns the calls that can be made now: the first open wish, and later ones that have all
 /// arguments in their own clause and are not marked as following.
-fn batch<'w, 'a>(request: &Request, text: &str, open: &[&'w Wish<'a>]) -> Next<'w, 'a> {
+fn next<'a, 't>(request: &Request, text: &str, open: Vec<Wish<'a, 't>>) -> Next<'a, 't> {
     let handle = last_handle(&request.messages);
     let mut source = Source::new(text, handle.as_deref());
-    let mut found: Vec<(&'w Wish<'a>, Found<'a>)> =
-        open.iter().map(|wish| (*wish, source.arguments(wish.tool, wish.range.clone()))).collect();
+    let find = |wish: Wish<'a, 't>| {
+        let found = source.arguments(wish.tool, &wish.pieces);
+        (wish, found)
+    };
+    let mut found: Vec<(Wish<'a, 't>, Found<'t>)> = open.into_iter().map(find).collect();
+    let all: Vec<Piece<'_>> = clauses(text).into_iter().flat_map(|clause| clause.pieces).collect();
     for (wish, found) in &mut found {
-        source.complete(wish.tool, found);
+        source.complete(wish.tool, &all, found);
     }
     let mut found = found.into_iter();
     let Some((wish, first)) = found.next() else { return Next::Done };
@@ -228,13 +202,13 @@ fn batch<'w, 'a>(request: &Request, text: &str, open: &[&'w Wish<'a>]) -> Next<'
     }
     let mut calls = vec![(wish, first)];
     if request.parallel != Some(false) {
-        let ready = |(wish, found): &(&Wish<'_>, Found<'_>)| {
+        let is_ready = |(wish, found): &(Wish<'_, '_>, Found<'_>)| {
             !wish.then
                 && found.missing.is_empty()
-                && !found.passed
-                && (found.own || is_read_only(wish.tool))
+                && !found.is_passed
+                && (found.is_own || is_read_only(wish.tool))
         };
-        calls.extend(found.take_while(ready));
+        calls.extend(found.take_while(is_ready));
     }
     Next::Calls(calls)
 }

@@ -1,242 +1,200 @@
-//! Picks the tool of a clause, by the words that it shares with names and descriptions. On weak
-//! evidence it picks none.
+//! Picks the tools that a message asks for, by the words that it shares with names and descriptions. On weak evidence it
+//! picks none.
 
-use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use toolwright_core::{Json, Tool};
 use toolwright_json::Object;
 
 use super::cut;
-use super::piece::{Kind, Piece};
-use super::word::words;
+use super::pieces::{Clause, Kind, Piece};
+use super::vocabulary::words;
 
-/// Weights of a word in a name, a description and a parameter.
+/// Weights of a word in a name, and in a description or a parameter.
 const NAME: f64 = 3.0;
 const ABOUT: f64 = 1.0;
-const SLOT: f64 = 0.5;
 /// Weight of the whole name in the text, as written and in words.
 const SAID: f64 = 20.0;
 const NAMED: f64 = 2.0;
 /// Scores with at least this ratio are ambiguous.
 const MARGIN: f64 = 0.95;
 
-/// Maximum number of bytes of descriptions and parameters that are read for all tools together.
-/// Later tools are matched by name only.
-pub(super) const READ_TOOLS: usize = 256 * 1024;
-/// Maximum number of bytes that are read of a name, and of a description or the parameters of a
-/// tool.
+/// Maximum number of bytes of descriptions that are read for all tools together. Later tools are matched by name only.
+const READ_TOOLS: usize = 256 * 1024;
+/// Maximum number of bytes that are read of a name, and of the description of a tool.
 const READ_NAME: usize = 256;
 const READ_TOOL: usize = 4 * 1024;
 /// Maximum number of tools that are considered.
 const MAX_TOOLS: usize = 1000;
 
-/// Maximum number of quotations in a clause that are excluded.
-const MAX_QUOTED: usize = 100;
+/// One requested call of a tool.
+#[derive(Debug)]
+pub(super) struct Wish<'a, 't> {
+    /// The tool
+    pub(super) tool: &'t Tool,
+    /// The pieces of its clauses
+    pub(super) pieces: Vec<Piece<'a>>,
+    /// Whether it must follow the previous wish
+    pub(super) then: bool,
+    /// The words that selected the tool
+    pub(super) words: Vec<String>,
+}
 
 /// An index of tools by words.
-pub(super) struct Index<'a> {
-    entries: Vec<Entry<'a>>,
-    /// The tools that contain a word, with its weight in each
-    holders: HashMap<String, Vec<(usize, f64)>>,
+pub(super) struct Index<'t> {
+    entries: Vec<Entry<'t>>,
+    /// The number of tools with a word
+    holders: HashMap<String, usize>,
 }
 
-struct Entry<'a> {
-    tool: &'a Tool,
+struct Entry<'t> {
+    tool: &'t Tool,
     name: Vec<String>,
-    /// The lower-case name, as written and in words; absent if it is too common to prove anything
-    said_as: Option<[String; 2]>,
+    about: HashSet<String>,
+    /// The lower-case name, as written and in words; empty if it is too common to prove anything
+    said_as: Vec<String>,
 }
 
-/// The score of a tool for a clause.
-#[derive(Debug, Clone, Default)]
-struct Tally {
-    score: f64,
-    /// Number of shared words in the name, and elsewhere
-    named: usize,
-    described: usize,
-    /// The shared words, by index in the clause
-    words: Vec<usize>,
+/// Returns what a message asks for, in order, and the tools that could not be distinguished. A clause without a tool
+/// belongs to the previous one.
+pub(super) fn wishes<'a, 't>(
+    clauses: Vec<Clause<'a>>,
+    index: &Index<'t>,
+) -> (Vec<Wish<'a, 't>>, Vec<&'t Tool>) {
+    let message = words(&clauses.iter().map(|clause| spoken(&clause.pieces)).collect::<String>());
+    let (mut wishes, mut unsure): (Vec<Wish<'a, 't>>, _) = (Vec::new(), Vec::new());
+    for Clause { pieces, then } in clauses {
+        let mut picked = index.pick(&pieces, &message);
+        let has_arguments = pieces.iter().any(|piece| piece.kind != Kind::Word);
+        let is_before = |before: &Wish<'_, 't>| {
+            let mut same = picked.iter().filter(|(tool, _)| tool.name == before.tool.name);
+            picked.is_empty() || (same.next().is_some() && (picked.len() > 1 || !has_arguments))
+        };
+        if let Some(before) = wishes.last_mut().filter(|before| is_before(before)) {
+            before.pieces.extend(pieces);
+        } else if picked.len() > 1 {
+            unsure = picked.into_iter().map(|(tool, _)| tool).collect();
+        } else if let Some((tool, words)) = picked.pop() {
+            wishes.push(Wish { tool, pieces, then, words });
+        }
+    }
+    (wishes, unsure)
 }
 
-/// The result for a clause.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Picked<'a> {
-    /// No tool
-    Nothing,
-    /// One tool, with the words that selected it
-    One(&'a Tool, Vec<String>),
-    /// Several tools with similar scores
-    Unsure(Vec<&'a Tool>),
+/// The text of pieces that are no arguments.
+fn spoken(pieces: &[Piece<'_>]) -> String {
+    let is_spoken = |piece: &&Piece<'_>| !matches!(piece.kind, Kind::Quoted | Kind::Object);
+    let texts = pieces.iter().filter(is_spoken).flat_map(|piece| [piece.text, " "]);
+    texts.collect()
 }
 
-impl<'a> Index<'a> {
-    pub(super) fn new(tools: impl IntoIterator<Item = &'a Tool>) -> Index<'a> {
+impl<'t> Index<'t> {
+    pub(super) fn new(tools: impl IntoIterator<Item = &'t Tool>) -> Index<'t> {
         let mut index = Index { entries: Vec::new(), holders: HashMap::new() };
         let mut left = READ_TOOLS;
         for tool in tools.into_iter().take(MAX_TOOLS) {
-            index.add(tool, &mut left);
+            let entry = Entry::new(tool, &mut left);
+            for word in entry.about.iter().chain(&entry.name) {
+                *index.holders.entry(word.clone()).or_default() += 1;
+            }
+            index.entries.push(entry);
         }
         index
     }
 
-    /// Adds a tool, within the remaining limit of bytes.
-    fn add(&mut self, tool: &'a Tool, left: &mut usize) {
-        let place = self.entries.len();
-        let name = words(cut(&tool.name, READ_NAME));
-        let mut read = |text: &str| {
+    /// Returns the tools.
+    pub(super) fn tools(&self) -> Vec<&'t Tool> {
+        self.entries.iter().map(|entry| entry.tool).collect()
+    }
+
+    /// Returns the tool of a clause with the words that selected it, or several with similar scores. Words elsewhere in the
+    /// message may confirm the choice.
+    fn pick(&self, pieces: &[Piece<'_>], message: &[String]) -> Vec<(&'t Tool, Vec<String>)> {
+        let text = spoken(pieces).to_lowercase();
+        let mut spoken: Vec<(String, f64)> =
+            words(&spoken(pieces)).into_iter().map(|word| (word, 1.0)).collect();
+        // A path implies a file.
+        let has_path = pieces.iter().any(|piece| piece.kind == Kind::Path);
+        if has_path && !spoken.iter().any(|(word, _)| word == "file") {
+            spoken.push(("file".to_owned(), 0.5));
+        }
+        for (word, weight) in &mut spoken {
+            // Rare words count more.
+            let holders = self.holders.get(word).copied().unwrap_or_default();
+            *weight *= 1.0 + ratio(self.entries.len(), holders).ln();
+        }
+        let ranked = self.entries.iter().filter_map(|entry| entry.score(&text, &spoken, message));
+        let ranked: Vec<(f64, &'t Tool, Vec<String>)> = ranked.collect();
+        let best = ranked.iter().map(|own| own.0).fold(0.0, f64::max);
+        let close = ranked.into_iter().filter(|own| own.0 >= best * MARGIN);
+        close.map(|(_, tool, words)| (tool, words)).collect()
+    }
+}
+
+impl<'t> Entry<'t> {
+    /// Reads a tool, within the remaining limit of bytes.
+    fn new(tool: &'t Tool, left: &mut usize) -> Entry<'t> {
+        let written = cut(&tool.name, READ_NAME);
+        let name = words(written);
+        let properties = tool.parameters().and_then(|schema| schema.get("properties"));
+        let parameters = properties.and_then(Json::as_object).into_iter().flat_map(Object::iter);
+        let description = tool.description.iter().map(String::as_str);
+        let mut about = HashSet::new();
+        for text in description.chain(parameters.map(|(name, _)| name)) {
             let text = cut(text, READ_TOOL.min(*left));
             *left -= text.len();
-            words(text)
-        };
-        let about = read(tool.description.as_deref().unwrap_or_default());
-        let slots = read(&slots(tool));
-        // The first weight of a word counts.
-        let mut seen = HashSet::new();
-        for (list, weight) in [(&name, NAME), (&about, ABOUT), (&slots, SLOT)] {
-            for word in list.iter().filter(|word| seen.insert(word.as_str())) {
-                self.holders.entry(word.clone()).or_default().push((place, weight));
-            }
+            about.extend(words(text));
         }
-        self.entries.push(Entry { tool, name, said_as: said_as(&tool.name) });
+        about.retain(|word| !name.contains(word));
+        let written = written.to_lowercase();
+        let spaced = written.replace(['_', '-', '.'], " ");
+        let said_as = if written == spaced { Vec::new() } else { vec![written, spaced] };
+        Entry { tool, name, about, said_as }
     }
 
-    /// Returns the tools.
-    pub(super) fn tools(&self) -> impl Iterator<Item = &'a Tool> {
-        self.entries.iter().map(|entry| entry.tool)
-    }
-
-    /// Picks the tool of a clause. Words elsewhere in the message may confirm the choice.
-    pub(super) fn pick(
+    /// Scores the tool for a clause, with the words that they share. `None` if the evidence is weak: it is strong if the
+    /// clause contains a word of the name, and all of them, or words of the description, are in the clause or the message.
+    fn score(
         &self,
-        clause: &str,
-        pieces: &[Piece<'_>],
-        request: &HashSet<String>,
-    ) -> Picked<'a> {
-        let clause = &unquoted(clause, pieces);
-        let mut spoken = words(clause);
-        // A path in the text implies a file.
-        let path = pieces.iter().any(|piece| piece.kind == Kind::Path);
-        let implied = path && !spoken.iter().any(|word| word == "file");
-        if implied {
-            spoken.push("file".to_owned());
-        }
-        let lower = clause.to_lowercase();
-        let tallies = self.tallies(&spoken, implied);
-        let mut ranked: Vec<(f64, &Entry<'a>, &Tally)> = self
-            .entries
-            .iter()
-            .zip(&tallies)
-            .filter_map(|(entry, tally)| {
-                let said = entry.is_said(&lower);
-                let bonus = if said {
-                    SAID
-                } else if tally.named == entry.name.len() {
-                    NAMED
-                } else {
-                    0.0
-                };
-                let strong = said || entry.is_meant(tally, &spoken, request);
-                strong.then_some((tally.score + bonus, entry, tally))
-            })
-            .collect();
-        ranked.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal));
-        let Some((best, first, tally)) = ranked.first() else { return Picked::Nothing };
-        let close: Vec<&Tool> = ranked
-            .iter()
-            .filter(|(score, ..)| *score >= best * MARGIN)
-            .map(|(_, entry, _)| entry.tool)
-            .collect();
-        match close.len() {
-            1 => {
-                let words = tally.words.iter().filter_map(|at| spoken.get(*at)).cloned();
-                Picked::One(first.tool, words.collect())
-            }
-            _ => Picked::Unsure(close),
-        }
-    }
-
-    /// Scores each tool for a clause; rare words count more.
-    fn tallies(&self, spoken: &[String], implied: bool) -> Vec<Tally> {
-        let mut tallies = vec![Tally::default(); self.entries.len()];
-        for (at, word) in spoken.iter().enumerate() {
-            let holders = self.holders.get(word).map_or(&[][..], Vec::as_slice);
-            let rarity = 1.0 + ratio(self.entries.len(), holders.len()).ln();
-            let guessed = if implied && at + 1 == spoken.len() { 0.5 } else { 1.0 };
-            for (place, weight) in holders {
-                let Some(tally) = tallies.get_mut(*place) else { continue };
-                tally.score += weight * rarity * guessed;
-                tally.words.push(at);
-                let is_named = self.entries[*place].name.contains(word);
-                tally.named += usize::from(is_named);
-                tally.described += usize::from(!is_named);
-            }
-        }
-        tallies
-    }
-}
-
-impl Entry<'_> {
-    /// Whether the evidence is strong: the clause contains a word of the name, and all of them, or
-    /// words of the description, are in the clause or the message.
-    fn is_meant(&self, tally: &Tally, spoken: &[String], request: &HashSet<String>) -> bool {
-        let anywhere = |word: &String| request.contains(word) || spoken.contains(word);
-        match (tally.named, tally.described) {
-            (0, described) => described >= 3,
-            (named, described) => self.name.iter().all(anywhere) || named + described >= 2,
-        }
-    }
-
-    /// Whether a lower-case text contains the tool's name, as written or in words.
-    fn is_said(&self, text: &str) -> bool {
-        let stands = |word: &String| {
-            text.match_indices(word).any(|(at, found)| {
-                let joined = |letter: Option<char>| {
-                    letter.is_some_and(|own| own.is_ascii_alphanumeric() || own == '_')
-                };
-                !joined(text[..at].chars().next_back())
-                    && !joined(text[at + found.len()..].chars().next())
-            })
+        text: &str,
+        spoken: &[(String, f64)],
+        message: &[String],
+    ) -> Option<(f64, &'t Tool, Vec<String>)> {
+        let of = |word: &String, list: bool| {
+            if list { self.name.contains(word) } else { self.about.contains(word) }
         };
-        self.said_as.as_ref().is_some_and(|forms| forms.iter().any(stands))
+        let named: Vec<&(String, f64)> = spoken.iter().filter(|own| of(&own.0, true)).collect();
+        let told: Vec<&(String, f64)> = spoken.iter().filter(|own| of(&own.0, false)).collect();
+        let is_anywhere =
+            |word: &String| message.contains(word) || named.iter().any(|own| own.0 == *word);
+        let is_said = self.said_as.iter().any(|form| stands(text, form));
+        let is_meant = match (named.len(), told.len()) {
+            (0, told) => told >= 3,
+            (named, told) => self.name.iter().all(is_anywhere) || named + told >= 2,
+        };
+        let bonus = match (is_said, named.len() == self.name.len()) {
+            (true, _) => SAID,
+            (false, true) => NAMED,
+            (false, false) => 0.0,
+        };
+        let sum = |words: &[&(String, f64)]| words.iter().map(|own| own.1).sum::<f64>();
+        let score = bonus + NAME * sum(&named) + ABOUT * sum(&told);
+        let words = named.into_iter().chain(told).map(|own| own.0.clone());
+        (is_said || is_meant).then(|| (score, self.tool, words.collect()))
     }
 }
 
-/// Removes quotations from a clause: they are arguments.
-fn unquoted(clause: &str, pieces: &[Piece<'_>]) -> String {
-    let quoted = pieces.iter().filter(|piece| matches!(piece.kind, Kind::Quoted | Kind::Object));
-    quoted.take(MAX_QUOTED).fold(clause.to_owned(), |text, piece| text.replace(piece.text, " "))
+/// Whether a text contains words that no other letters join.
+fn stands(text: &str, words: &str) -> bool {
+    let is_joined = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    text.match_indices(words).any(|(at, found)| {
+        !text[..at].ends_with(is_joined) && !text[at + found.len()..].starts_with(is_joined)
+    })
 }
 
 #[allow(clippy::cast_precision_loss)]
 fn ratio(all: usize, some: usize) -> f64 {
     all as f64 / some.max(1) as f64
-}
-
-/// Returns the forms of a name that identify the tool. A single common word does not.
-fn said_as(name: &str) -> Option<[String; 2]> {
-    let separators = ['_', '-', '.'];
-    let name = cut(name, READ_NAME).to_lowercase();
-    let spaced = name.replace(separators, " ");
-    name.contains(separators).then_some([name, spaced])
-}
-
-/// Returns the text of a tool's parameters: names, descriptions, accepted values.
-fn slots(tool: &Tool) -> String {
-    let properties = tool.parameters().and_then(|schema| schema.get("properties"));
-    let mut text = String::new();
-    for (name, schema) in properties.and_then(Json::as_object).into_iter().flat_map(Object::iter) {
-        let about = schema.get("description").and_then(Json::as_str).unwrap_or_default();
-        let accepted = schema.get("enum").and_then(Json::as_array).unwrap_or_default();
-        for word in [name, about].into_iter().chain(accepted.iter().filter_map(Json::as_str)) {
-            text.push_str(word);
-            text.push(' ');
-        }
-        if text.len() > READ_TOOL {
-            break;
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -267,7 +225,7 @@ mod tests {
         let tools: Vec<Tool> = (0..10_000).map(|at| described(format!("t{at}"), &text)).collect();
         let index = Index::new(&tools);
         assert_eq!(index.entries.len(), MAX_TOOLS);
-        let read: usize = index.holders.values().map(Vec::len).sum();
+        let read: usize = index.entries.iter().map(|entry| entry.about.len()).sum();
         assert!(read < READ_TOOLS / 7 + 2 * MAX_TOOLS, "{read} words");
     }
 }

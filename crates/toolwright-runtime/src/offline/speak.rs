@@ -8,126 +8,120 @@ const EXCERPT: usize = 1200;
 /// Maximum number of tools that are listed.
 const NAMED: usize = 20;
 
-/// The language of a response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    English,
-    Chinese,
+/// The phrases of a language. `{}` is the name of a tool or a list of names.
+pub(super) struct Language {
+    /// What every response begins with
+    label: &'static str,
+    failed: &'static str,
+    ran: &'static str,
+    ran_silently: &'static str,
+    ask: &'static str,
+    which: &'static str,
+    no_tools: &'static str,
+    no_match: &'static str,
+    because: &'static str,
+    brackets: [&'static str; 2],
+    comma: &'static str,
+    space: &'static str,
 }
 
-use Language::{Chinese, English};
+pub(super) const ENGLISH: Language = Language {
+    label: "[offline/rules: a rule-based stand-in, not a language model] ",
+    failed: "{} failed:",
+    ran: "{} ran:",
+    ran_silently: "{} ran and returned nothing.",
+    ask: "To call {} I need {more}. Please say it.",
+    which: "I cannot tell which tool you mean: {}. Please name one.",
+    no_tools: "There are no tools here, and without one I can do nothing.",
+    no_match: "No tool here clearly matches your words, so none was called. Tools: {}.",
+    because: "Rules: {} matches the words {more}.",
+    brackets: [" (", ")"],
+    comma: ", ",
+    space: " ",
+};
+
+pub(super) const CHINESE: Language = Language {
+    label: "［offline/rules：按规则应答的替身，不是语言模型］",
+    failed: "{} 失败：",
+    ran: "{} 已执行：",
+    ran_silently: "{} 已执行，没有返回内容。",
+    ask: "调用 {} 还需要{more}，请补充。",
+    which: "无法判断要用哪个工具：{}。请指明一个。",
+    no_tools: "这里没有工具，我什么也做不了。",
+    no_match: "没有工具与您的话明确相符，因此没有调用。可用工具：{}。",
+    because: "规则：{} 与以下词相符：{more}。",
+    brackets: ["（", "）"],
+    comma: "、",
+    space: "",
+};
 
 impl Language {
-    /// The prefix of every response.
-    fn label(self) -> &'static str {
-        match self {
-            English => "[offline/rules: a rule-based stand-in, not a language model]",
-            Chinese => "［offline/rules：按规则应答的替身，不是语言模型］",
-        }
-    }
-
     /// Joins sentences to a response.
-    pub(super) fn answer(self, sentences: &[String]) -> String {
-        let gap = if self == English { " " } else { "" };
-        format!("{}{gap}{}", self.label(), sentences.join("\n"))
+    pub(super) fn answer(&self, sentences: &[String]) -> String {
+        format!("{}{}", self.label, sentences.join("\n"))
     }
 
     /// Reports the outcome of a call.
-    pub(super) fn outcome(self, tool: &str, outcome: &Outcome) -> String {
-        let mut text = gist(outcome);
+    pub(super) fn outcome(&self, tool: &str, outcome: &Outcome) -> String {
+        let text = gist(outcome);
         // The error already names the tool.
-        if let Some(rest) = text.strip_prefix(&format!("{tool} failed: ")) {
-            text = rest.to_owned();
-        }
-        let separator = if text.contains('\n') { "\n" } else { " " };
-        match (self, outcome.is_error(), text.is_empty()) {
-            (English, true, _) => format!("{tool} failed:{separator}{text}"),
-            (English, false, true) => format!("{tool} ran and returned nothing."),
-            (English, false, false) => format!("{tool} ran:{separator}{text}"),
-            (Chinese, true, _) => format!("{tool} 失败：{}{text}", separator.trim_matches(' ')),
-            (Chinese, false, true) => format!("{tool} 已执行，没有返回内容。"),
-            (Chinese, false, false) => {
-                format!("{tool} 已执行：{}{text}", separator.trim_matches(' '))
-            }
-        }
+        let text = text.strip_prefix(&format!("{tool} failed: ")).unwrap_or(&text);
+        let phrase = match (outcome.is_error(), text.is_empty()) {
+            (true, _) => self.failed,
+            (false, true) => self.ran_silently,
+            (false, false) => self.ran,
+        };
+        let separator = if text.contains('\n') { "\n" } else { self.space };
+        let text = if text.is_empty() { String::new() } else { format!("{separator}{text}") };
+        phrase.replace("{}", tool) + &text
     }
 
     /// Asks for missing arguments of a tool.
-    pub(super) fn ask(self, tool: &str, missing: &[(&str, Option<&str>)]) -> String {
-        let each: Vec<String> = missing
-            .iter()
-            .map(|(name, about)| match (self, about) {
-                (_, None) => format!("`{name}`"),
-                (English, Some(about)) => format!("`{name}` ({about})"),
-                (Chinese, Some(about)) => format!("`{name}`（{about}）"),
-            })
-            .collect();
-        match self {
-            English => format!("To call {tool} I need {}. Please say it.", each.join(" and ")),
-            Chinese => format!("调用 {tool} 还需要{}，请补充。", each.join("、")),
-        }
+    pub(super) fn ask(&self, tool: &str, missing: &[(&str, Option<&str>)]) -> String {
+        let [open, close] = self.brackets;
+        let each = missing.iter().map(|(name, about)| match about {
+            Some(about) => format!("`{name}`{open}{about}{close}"),
+            None => format!("`{name}`"),
+        });
+        let each = each.collect::<Vec<_>>().join(self.comma);
+        self.ask.replace("{}", tool).replace("{more}", &each)
     }
 
     /// Asks which of several tools is meant.
-    pub(super) fn which(self, tools: &[&Tool]) -> String {
-        let names = names(tools, self);
-        match self {
-            English => format!("I cannot tell which tool you mean: {names}. Please name one."),
-            Chinese => format!("无法判断要用哪个工具：{names}。请指明一个。"),
-        }
+    pub(super) fn which(&self, tools: &[&Tool]) -> String {
+        self.which.replace("{}", &self.names(tools))
     }
 
     /// Says that no tool matches.
-    pub(super) fn nothing(self, tools: &[&Tool]) -> String {
-        match (self, tools.is_empty()) {
-            (English, true) => "There are no tools here, and without one I can do nothing.".into(),
-            (Chinese, true) => "这里没有工具，我什么也做不了。".into(),
-            (English, false) => format!(
-                "No tool here clearly matches your words, so none was called. Tools: {}.",
-                names(tools, self)
-            ),
-            (Chinese, false) => {
-                format!(
-                    "没有工具与您的话明确相符，因此没有调用。可用工具：{}。",
-                    names(tools, self)
-                )
-            }
-        }
+    pub(super) fn nothing(&self, tools: &[&Tool]) -> String {
+        let phrase = if tools.is_empty() { self.no_tools } else { self.no_match };
+        phrase.replace("{}", &self.names(tools))
     }
 
     /// Explains why a tool was chosen.
-    pub(super) fn because(self, tool: &str, words: &[String]) -> String {
-        let words = words.join(", ");
-        match self {
-            English => format!("Rules: {tool} matches the words {words}."),
-            Chinese => format!("规则：{tool} 与以下词相符：{words}。"),
-        }
+    pub(super) fn because(&self, tool: &str, words: &[String]) -> String {
+        self.because.replace("{}", tool).replace("{more}", &words.join(", "))
     }
-}
 
-fn names(tools: &[&Tool], language: Language) -> String {
-    let names: Vec<&str> = tools.iter().take(NAMED).map(|tool| tool.name.as_str()).collect();
-    let more = if tools.len() > NAMED { ", …" } else { "" };
-    format!("{}{more}", names.join(if language == English { ", " } else { "、" }))
+    fn names(&self, tools: &[&Tool]) -> String {
+        let more = (tools.len() > NAMED).then_some("…");
+        let names = tools.iter().take(NAMED).map(|tool| tool.name.as_str()).chain(more);
+        names.collect::<Vec<_>>().join(self.comma)
+    }
 }
 
 /// Returns the beginning of an outcome's text.
 fn gist(outcome: &Outcome) -> String {
-    let texts: Vec<String> = outcome
-        .content
-        .iter()
-        .map(|part| match &part.body {
-            // The instructions for passing a handle are for models.
-            Body::Text(text) => {
-                let lines = text.trim().lines().filter(|line| !line.contains("\"tw:"));
-                lines.collect::<Vec<_>>().join("\n")
-            }
-            Body::Json(value) => value.compact(),
-            _ => "…".to_owned(),
-        })
-        .filter(|text| !text.is_empty())
-        .collect();
-    let text = texts.join("\n");
+    let texts = outcome.content.iter().map(|part| match &part.body {
+        // The instructions for passing a handle are for models.
+        Body::Text(text) => {
+            let lines = text.trim().lines().filter(|line| !line.contains("\"tw:"));
+            lines.collect::<Vec<_>>().join("\n")
+        }
+        Body::Json(value) => value.compact(),
+        _ => "…".to_owned(),
+    });
+    let text = texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
     match text.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
