@@ -42,6 +42,8 @@
 //! assert_eq!(hits[0].id, "weather/get_forecast");
 //! assert!(index.search("parse a spreadsheet", &Options::default()).is_empty());
 //! ```
+//!
+//! The crate promises no stability of its own: it serves the catalog of `toolwright`, on which users depend.
 
 mod dictionary;
 mod document;

@@ -9,14 +9,11 @@ mod stream;
 mod tool;
 mod wire;
 
-use crate::codec::{ChatCodec, DecodeError, ReplyContext, StreamEncoder, ToolCodec, WireReply};
+use crate::codec::{ChatCodec, ReplyContext, StreamEncoder, ToolCodec, WireReply};
 use crate::dialect::forward::forward;
 use crate::frame::Framing;
 use toolwright_core::Dialect;
-use toolwright_core::part::Part;
 use toolwright_core::response::Response;
-use toolwright_core::tool::Tool;
-use toolwright_json::{Json, Path};
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,38 +25,9 @@ impl ToolCodec for Bedrock {
     }
 
     forward!(ToolCodec);
-
-    fn encode_tool(&self, tool: &Tool) -> Json {
-        tool::encode(tool)
-    }
-
-    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
-        tool::decode(wire, Path::ROOT)
-    }
-
-    fn encode_tools(&self, tools: &[Tool]) -> Vec<Json> {
-        tool::encode_all(tools)
-    }
-
-    fn decode_tools(&self, wire: Vec<Json>) -> Result<Vec<Tool>, DecodeError> {
-        tool::decode_all(wire, Path::ROOT)
-    }
-
-    fn encode_call(&self, part: &Part) -> Json {
-        part::encode(part).unwrap_or_default()
-    }
-
-    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
-        part::decode(wire, Path::ROOT)
-    }
-
-    fn encode_outcome(&self, part: &Part) -> Json {
-        part::encode(part).unwrap_or_default()
-    }
-
-    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
-        part::decode(wire, Path::ROOT)
-    }
+    forward!(Tool);
+    forward!(Tools);
+    forward!(Parts);
 }
 
 impl ChatCodec for Bedrock {

@@ -16,7 +16,6 @@ use crate::dialect::forward::forward;
 use toolwright_core::Dialect;
 use toolwright_core::part::Part;
 use toolwright_core::response::Response;
-use toolwright_core::tool::Tool;
 use toolwright_json::{Json, Path};
 
 /// The codec.
@@ -29,14 +28,7 @@ impl ToolCodec for Cohere {
     }
 
     forward!(ToolCodec);
-
-    fn encode_tool(&self, tool: &Tool) -> Json {
-        tool::encode(tool)
-    }
-
-    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
-        tool::decode(wire, Path::ROOT)
-    }
+    forward!(Tool);
 
     fn encode_call(&self, part: &Part) -> Json {
         part::encode_call(part)

@@ -30,6 +30,7 @@ impl ToolCodec for OpenaiResponses {
     }
 
     forward!(ToolCodec);
+    forward!(Tools);
 
     fn encode_tool(&self, tool: &Tool) -> Json {
         tool::encode_all(std::slice::from_ref(tool)).pop().unwrap_or_default()
@@ -37,14 +38,6 @@ impl ToolCodec for OpenaiResponses {
 
     fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
         tool::decode_one(wire)
-    }
-
-    fn encode_tools(&self, tools: &[Tool]) -> Vec<Json> {
-        tool::encode_all(tools)
-    }
-
-    fn decode_tools(&self, wire: Vec<Json>) -> Result<Vec<Tool>, DecodeError> {
-        tool::decode_all(wire, Path::ROOT)
     }
 
     fn encode_call(&self, part: &Part) -> Json {
