@@ -1,12 +1,10 @@
 //! Manifests of prefabs: `prefab.json`, or the same members as TOML.
 //!
 //! A manifest is read whole, and every fault is reported with its JSON Pointer, so that its author
-//! corrects all of them at once. `fields` reads members and collects the faults, `function` and
-//! `runtime` read their parts, `vocabulary` turns parameters, files and returns into JSON Schemas,
+//! corrects all of them at once. `function` and `runtime` read their parts, `vocabulary` turns parameters, files and returns into JSON Schemas,
 //! `definition` is what clients receive of a function, and `toml` converts TOML.
 
 mod definition;
-mod fields;
 mod function;
 mod runtime;
 #[cfg(test)]
@@ -19,12 +17,19 @@ use std::fmt;
 
 use semver::Version;
 use toolwright_core::Json;
+use toolwright_core::document::{self, DocumentFault, Faults, positions};
+use toolwright_json::Object;
 
 pub use function::{Example, FILES, FileDirection, FileParameter, Function};
 pub(super) use runtime::is_web_url;
 pub use runtime::{McpServer, Runtime};
 
-use fields::{Fields, Node, Problems};
+use function::Surroundings;
+
+/// A value of a manifest.
+type Node<'j> = document::Node<'j, ManifestFault>;
+/// An object of a manifest.
+type Fields<'j> = document::Fields<'j, ManifestFault>;
 
 /// Maximum number of functions of a prefab.
 pub const MAX_FUNCTIONS: usize = 10_000;
@@ -113,6 +118,13 @@ pub struct ManifestFault {
     pub problem: String,
 }
 
+impl From<DocumentFault> for ManifestFault {
+    fn from(fault: DocumentFault) -> ManifestFault {
+        let hint = fault.suggestion.map(|name| format!("; did you mean '{name}'?"));
+        ManifestFault::new(fault.pointer, fault.problem + &hint.unwrap_or_default())
+    }
+}
+
 impl ManifestFault {
     /// Creates a fault.
     pub fn new(pointer: impl Into<String>, problem: impl Into<String>) -> ManifestFault {
@@ -162,9 +174,7 @@ impl Manifest {
         document: &Json,
         mut progress: impl FnMut(usize),
     ) -> Result<Manifest, Vec<ManifestFault>> {
-        let problems = Problems::new(true);
-        let manifest = read(document, &problems, Form::Manifest, &mut progress);
-        problems.finish(document, manifest)
+        read(document, Form::Manifest, true, &mut progress)
     }
 
     /// Reads a manifest that is written as TOML. The pointers of faults are those of the same members in
@@ -176,17 +186,13 @@ impl Manifest {
     /// Reads an entry of an index: a prefab that is listed without its functions, because they are
     /// published elsewhere.
     pub fn parse_listing(document: &Json) -> Result<Manifest, Vec<ManifestFault>> {
-        let problems = Problems::new(false);
-        let manifest = read(document, &problems, Form::Listing, &mut |_| ());
-        problems.finish(document, manifest)
+        read(document, Form::Listing, false, &mut |_| ())
     }
 
     /// Reads a manifest or an entry of an index that was checked when it was published.
     pub(super) fn parse_published(document: &Json) -> Result<Manifest, Vec<ManifestFault>> {
-        let problems = Problems::new(false);
         let form = if document.get("runtime").is_some() { Form::Manifest } else { Form::Listing };
-        let manifest = read(document, &problems, form, &mut |_| ());
-        problems.finish(document, manifest)
+        read(document, form, false, &mut |_| ())
     }
 
     /// Returns a function by its name.
@@ -204,14 +210,45 @@ enum Form {
     Listing,
 }
 
+/// Reads a document, and returns the manifest or all faults in the order of the document.
 fn read(
     document: &Json,
-    problems: &Problems,
     form: Form,
+    checks_schemas: bool,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Manifest, Vec<ManifestFault>> {
+    let faults = Faults::default();
+    let root = Node::root(document, &faults);
+    refuse_repeated_keys(&root);
+    let manifest = read_members(root, form, checks_schemas, progress);
+    let mut faults = faults.take();
+    match manifest {
+        Some(manifest) if faults.is_empty() => Ok(manifest),
+        _ => {
+            faults.sort_by_cached_key(|fault| positions(document, &fault.pointer));
+            faults.dedup();
+            Err(faults)
+        }
+    }
+}
+
+/// Reports keys that occur twice in an object, at any depth.
+fn refuse_repeated_keys(node: &Node<'_>) {
+    node.refuse_repeated_keys();
+    let items = node.value.as_array().into_iter().flatten().enumerate();
+    items.for_each(|(index, item)| refuse_repeated_keys(&node.below(&index.to_string(), item)));
+    let members = node.value.as_object().into_iter().flat_map(Object::iter);
+    members.for_each(|(key, value)| refuse_repeated_keys(&node.below(key, value)));
+}
+
+fn read_members(
+    root: Node<'_>,
+    form: Form,
+    checks_schemas: bool,
     progress: &mut dyn FnMut(usize),
 ) -> Option<Manifest> {
-    problems.refuse_repeated_keys(document, "");
-    let mut fields = Fields::of(Node::root(document, problems))?;
+    let document = root.value;
+    let mut fields = Fields::of(root)?;
     let _schema = fields.take("$schema");
     let id = fields.require("id").and_then(|node| {
         let rule = "an id has 3 to 64 characters: words of a-z and 0-9 that are joined by '-', and a \
@@ -240,9 +277,10 @@ fn read(
                 fields.take("secrets").and_then(|node| secrets(&node)).unwrap_or_default();
             let runtime = fields.require("runtime").and_then(|node| runtime::read(&node));
             let names: Vec<String> = secrets.iter().map(|need| need.name.clone()).collect();
-            let functions = fields
-                .require("functions")
-                .and_then(|node| functions(&node, runtime.as_ref(), &names, progress));
+            let around =
+                Surroundings { runtime: runtime.as_ref(), secrets: &names, checks_schemas };
+            let functions =
+                fields.require("functions").and_then(|node| functions(&node, around, progress));
             (secrets, runtime, functions)
         }
     };
@@ -308,8 +346,7 @@ fn secrets(node: &Node<'_>) -> Option<Vec<SecretNeed>> {
 
 fn functions(
     node: &Node<'_>,
-    runtime: Option<&Runtime>,
-    secrets: &[String],
+    around: Surroundings<'_>,
     progress: &mut dyn FnMut(usize),
 ) -> Option<Vec<Function>> {
     let items = node.items()?;
@@ -327,7 +364,7 @@ fn functions(
         {
             item.below("name", &Json::Null).fault("another function has this name");
         }
-        functions.extend(function::read(item, runtime, secrets));
+        functions.extend(function::read(item, around));
         progress(index + 1);
     }
     Some(functions)

@@ -9,9 +9,9 @@ use toolwright_json::{Object, pointer};
 use toolwright_plan::Plan;
 
 use super::definition;
-use super::fields::{Fields, Node};
 use super::runtime::Runtime;
 use super::vocabulary::{self, Unmarked};
+use super::{Fields, Node};
 use crate::binding::{Binding, Credential};
 use toolwright_runtime::settings::Effect;
 
@@ -102,7 +102,9 @@ impl Function {
 
     /// Returns the files that it takes and that no HTTP request of it has.
     pub(crate) fn unsent_files(&self) -> impl Iterator<Item = &FileParameter> {
-        unsent_files(&self.files, self.http.as_ref())
+        let is_sent =
+            |key: &str| self.http.as_ref().is_some_and(|http| http.files().any(|own| own == key));
+        self.input_files().filter(move |file| !is_sent(&file.key))
     }
 
     /// Returns the schema of the arguments that a caller sends: without hidden parameters.
@@ -123,15 +125,37 @@ impl Function {
 const EFFECTS: &[(&str, Effect)] =
     &[("read-only", Effect::None), ("idempotent", Effect::Keyed), ("once", Effect::Once)];
 
-pub(super) fn read(
-    node: Node<'_>,
-    runtime: Option<&Runtime>,
-    secrets: &[String],
-) -> Option<Function> {
-    let written = node.value;
-    let at = node.pointer.clone();
-    let problems = node.problems;
-    let mut fields = Fields::of(node)?;
+/// What the members of a function depend on.
+#[derive(Clone, Copy)]
+pub(super) struct Surroundings<'m> {
+    /// The runtime, if it could be read
+    pub(super) runtime: Option<&'m Runtime>,
+    /// The secrets that the manifest declares
+    pub(super) secrets: &'m [String],
+    /// Whether schemas are compiled, and requests are compared with the files: not for a manifest that was published,
+    /// perhaps before such a check existed
+    pub(super) checks_schemas: bool,
+}
+
+/// The arguments of a function as they were read.
+struct Arguments {
+    schema: Object,
+    /// The names of the parameters, in order
+    names: Vec<String>,
+    /// Whether they are a list of parameters, and not a schema
+    is_listed: bool,
+}
+
+/// The output of a function as it was read.
+struct Returned {
+    schema: Option<Json>,
+    /// The member that describes it
+    member: &'static str,
+}
+
+/// Reads a function: its members one by one, then what they say of each other, then its schemas.
+pub(super) fn read(node: Node<'_>, around: Surroundings<'_>) -> Option<Function> {
+    let (written, mut fields) = (node.clone(), Fields::of(node)?);
     let name = fields.require("name").and_then(|node| {
         let name = node.text_of(1, 128)?;
         let is_name = name.chars().all(|own| own.is_alphanumeric() || "_-.".contains(own));
@@ -139,150 +163,197 @@ pub(super) fn read(
         node.some_or(is_name.then_some(name), rule)
     });
     let description = fields.require("description").and_then(|node| node.text_of(1, 10_000));
-    let plan = read_plan(&mut fields, runtime);
-    let files = fields.take("files").map_or(Some(Vec::new()), |node| {
-        if plan.is_some() {
-            node.fault("a plan takes and returns no files");
-        }
-        vocabulary::files(&node)
-    });
-    let (parameters, schema) = (fields.take("parameters"), fields.take("input_schema"));
-    if let (Some(_), Some(schema)) = (&parameters, &schema) {
-        schema.fault("a function has either 'parameters' or 'input_schema'");
-    }
-    let is_listed = schema.is_none();
-    if let (Some(_), Some(node)) = (&plan, parameters.as_ref().or(schema.as_ref())) {
-        node.fault("the parameters of this function are the 'inputs' of its plan");
-    }
-    let input = match (&parameters, &schema) {
-        _ if plan.is_some() => plan.as_deref().map(plan_inputs),
-        (_, Some(schema)) => read_schema(schema),
-        (Some(parameters), None) => vocabulary::parameters(parameters),
-        (None, None) => {
-            Some((object! {"type": "object", "additionalProperties": false}, Vec::new()))
-        }
-    };
-    let (returns, output) = (fields.take("returns"), fields.take("output_schema"));
-    if let (Some(_), Some(output)) = (&returns, &output) {
-        output.fault("a function has either 'returns' or 'output_schema'");
-    }
-    let output_at = if output.is_some() { "output_schema" } else { "returns" };
-    let output_schema = match (&returns, &output) {
-        (_, Some(output)) => Some(output.value.clone()),
-        (Some(returns), None) => Some(vocabulary::lower(returns, Unmarked::Required)),
-        (None, None) => plan.as_deref().map(plan_outputs),
-    };
+    let plan = read_plan(&mut fields, around.runtime);
+    let files = read_files(&mut fields, plan.is_some());
+    let arguments = read_arguments(&mut fields, plan.as_deref());
+    let returned = read_returned(&mut fields, plan.as_deref());
     let effect = fields.take("effect").map_or(Some(Effect::Once), |node| node.one_of(EFFECTS));
     let deadline = fields.take("deadline").and_then(|node| time(&node));
     let cache = fields.take("cache").and_then(|node| {
-        let cached = time(&node);
         if effect.is_some_and(|effect| effect != Effect::None) {
             node.fault("only a function with the effect 'read-only' is cached");
         }
-        cached
+        time(&node)
     });
-    let parameter_names = input.as_ref().map(|(_, names)| names.as_slice());
-    let hidden = fields.take("hidden").map_or(Some(Vec::new()), |node| {
-        declared(&node, parameter_names, "a parameter of this function")
+    let names = arguments.as_ref().map(|own| own.names.as_slice());
+    let hidden = fields
+        .take("hidden")
+        .map_or(Some(Vec::new()), |node| declared(&node, names, "a parameter of this function"));
+    let secrets = fields.take("secrets").map_or(Some(around.secrets.to_vec()), |node| {
+        declared(&node, Some(around.secrets), "declared in 'secrets' of the manifest")
     });
-    let all_secrets = secrets;
-    let secrets = match fields.take("secrets") {
-        Some(node) => declared(&node, Some(secrets), "declared in 'secrets' of the manifest")
-            .unwrap_or_default(),
-        None => secrets.to_vec(),
-    };
     let streaming = fields.take("streaming").map_or(Some(false), |node| node.flag());
-    let http = fields.take("http").and_then(|node| {
-        if runtime.is_some_and(|runtime| !matches!(runtime, Runtime::Http { .. })) {
-            node.fault("only a function of an HTTP runtime has this member");
-            return None;
-        }
-        let binding = Binding::parse(node.value);
-        binding.map_err(|error| problems.add(node.pointer + &error.pointer, error.problem)).ok()
-    });
+    let http = read_binding(&mut fields, around.runtime);
     let examples = fields.take("examples");
     fields.finish();
-
-    let (mut arguments, names) = input?;
-    let files = files?;
-    let is_process = runtime.is_none_or(|runtime| matches!(runtime, Runtime::Process { .. }));
-    if !is_process && streaming == Some(true) {
-        let problem = "only a function of a process runtime answers with events";
-        problems.add(format!("{at}/streaming"), problem);
-    }
-    let takes_files = files.iter().any(|file| file.direction == FileDirection::Input);
-    if let Some(index) = names.iter().position(|name| name == FILES).filter(|_| takes_files) {
-        let at = if is_listed {
-            format!("{at}/parameters/{index}/name")
-        } else {
-            format!("{at}/input_schema/properties/{FILES}")
-        };
-        problems.add(at, "the arguments have the links to input files under this name; rename it");
-        return None;
-    }
-    if let Some(binding) = &http {
-        let is_file = |key: &str| files.iter().any(|file| file.key == key);
-        let unknown = binding.arguments().find(|own| !names.iter().any(|name| name == own));
-        if let Some(name) = unknown.or_else(|| binding.files().find(|key| !is_file(key))) {
-            let problem = format!("'{name}' is neither a parameter nor a file of this function");
-            problems.add(format!("{at}/http"), problem);
-        }
-        let mut needed = binding.security.iter().flatten().flat_map(Credential::secrets);
-        if let Some(name) = needed.find(|name| !all_secrets.iter().any(|own| own == name)) {
-            let problem = format!("'{name}' is not declared in 'secrets' of the manifest");
-            problems.add(format!("{at}/http/security"), problem);
-        }
-    }
-    if let Some(Runtime::Http { .. }) = runtime
-        && problems.checks_schemas
-    {
-        for file in unsent_files(&files, http.as_ref()) {
-            let problem =
-                "no request has this file: send it as the body or as a part of the body of 'http'";
-            problems.add(format!("{at}/files/{}", pointer::escape(&file.key)), problem);
-        }
-    }
-    vocabulary::add_files(&mut arguments, &files);
-    let input_schema = Json::Object(arguments);
-    if problems.checks_schemas {
-        vocabulary::compile(&input_schema, problems, |path| match path {
-            ["properties", FILES, "properties", rest @ ..] if takes_files => {
-                join(&at, &[&["files"], rest])
-            }
-            path if !is_listed => join(&at, &[&["input_schema"], path]),
-            ["properties", name, rest @ ..] => {
-                let name = pointer::unescape(name);
-                let index = names.iter().position(|own| *own == name).unwrap_or_default();
-                join(&at, &[&["parameters", &index.to_string()], rest])
-            }
-            _ => join(&at, &[&["parameters"]]),
-        });
-        if let Some(schema) = &output_schema {
-            vocabulary::compile(schema, problems, |path| join(&at, &[&[output_at], path]));
-        }
-    }
-    let hidden = hidden?;
-    let schemas = (&input_schema, output_schema.as_ref());
-    let definition = definition::define(written.as_object()?, schemas, takes_files, &hidden);
-    let function = Function {
-        name: name?,
-        description: description?,
-        definition,
-        input_schema,
-        output_schema,
-        files,
-        effect: effect?,
+    let mut function = Function {
+        name: name.unwrap_or_default(),
+        description: description.unwrap_or_default(),
+        definition: Json::Null,
+        input_schema: Json::Null,
+        output_schema: returned.schema,
+        files: files?,
+        effect: effect.unwrap_or(Effect::Once),
         deadline,
         cache,
-        hidden,
-        secrets,
-        streaming: streaming?,
+        hidden: hidden.unwrap_or_default(),
+        secrets: secrets.unwrap_or_default(),
+        streaming: streaming.unwrap_or_default(),
         http,
         plan,
         examples: Vec::new(),
     };
-    let examples = examples.map_or(Some(Vec::new()), |node| read_examples(&node, &function));
-    Some(Function { examples: examples?, ..function })
+    let arguments = arguments?;
+    function.check(&written, &arguments, around)?;
+    function.compile(&written, arguments, returned.member, around.checks_schemas)?;
+    if let Some(node) = examples {
+        function.examples = read_examples(&node, &function, around.checks_schemas)?;
+    }
+    Some(function)
+}
+
+impl Function {
+    /// Reports what the members of the function say against each other.
+    fn check(
+        &self,
+        written: &Node<'_>,
+        arguments: &Arguments,
+        around: Surroundings<'_>,
+    ) -> Option<()> {
+        let is_process =
+            around.runtime.is_none_or(|runtime| matches!(runtime, Runtime::Process { .. }));
+        if !is_process && self.streaming {
+            let problem = "only a function of a process runtime answers with events";
+            written.fault_at("/streaming", problem);
+        }
+        let taken = arguments.names.iter().position(|name| name == FILES);
+        if let Some(index) = taken.filter(|_| self.input_files().next().is_some()) {
+            let at = if arguments.is_listed {
+                format!("/parameters/{index}/name")
+            } else {
+                format!("/input_schema/properties/{FILES}")
+            };
+            let problem = "the arguments have the links to input files under this name; rename it";
+            written.fault_at(&at, problem);
+            return None;
+        }
+        if let Some(binding) = &self.http {
+            let is_file = |key: &str| self.files.iter().any(|file| file.key == key);
+            let is_known = |own: &str| arguments.names.iter().any(|name| name == own);
+            let unknown = binding.arguments().find(|own| !is_known(own));
+            if let Some(name) = unknown.or_else(|| binding.files().find(|key| !is_file(key))) {
+                let problem =
+                    format!("'{name}' is neither a parameter nor a file of this function");
+                written.fault_at("/http", problem);
+            }
+            let mut needed = binding.security.iter().flatten().flat_map(Credential::secrets);
+            if let Some(name) = needed.find(|name| !around.secrets.iter().any(|own| own == name)) {
+                let problem = format!("'{name}' is not declared in 'secrets' of the manifest");
+                written.fault_at("/http/security", problem);
+            }
+        }
+        if let Some(Runtime::Http { .. }) = around.runtime
+            && around.checks_schemas
+        {
+            for file in self.unsent_files() {
+                let problem = "no request has this file: send it as the body or as a part of the body of 'http'";
+                written.fault_at(&format!("/files/{}", pointer::escape(&file.key)), problem);
+            }
+        }
+        Some(())
+    }
+
+    /// Sets the schemas, and the definition that clients receive. Schemas that do not compile are reported at the places
+    /// that they come from.
+    fn compile(
+        &mut self,
+        written: &Node<'_>,
+        arguments: Arguments,
+        returned: &str,
+        checks_schemas: bool,
+    ) -> Option<()> {
+        let Arguments { mut schema, names, is_listed } = arguments;
+        let takes_files = self.input_files().next().is_some();
+        vocabulary::add_files(&mut schema, &self.files);
+        self.input_schema = Json::Object(schema);
+        if checks_schemas {
+            vocabulary::compile(&self.input_schema, written, |path| match path {
+                ["properties", FILES, "properties", rest @ ..] if takes_files => {
+                    join(&[&["files"], rest])
+                }
+                path if !is_listed => join(&[&["input_schema"], path]),
+                ["properties", name, rest @ ..] => {
+                    let name = pointer::unescape(name);
+                    let index = names.iter().position(|own| *own == name).unwrap_or_default();
+                    join(&[&["parameters", &index.to_string()], rest])
+                }
+                _ => join(&[&["parameters"]]),
+            });
+            if let Some(schema) = &self.output_schema {
+                vocabulary::compile(schema, written, |path| join(&[&[returned], path]));
+            }
+        }
+        let schemas = (&self.input_schema, self.output_schema.as_ref());
+        let members = written.value.as_object()?;
+        self.definition = definition::define(members, schemas, takes_files, &self.hidden);
+        Some(())
+    }
+}
+
+/// Reads the files of a function.
+fn read_files(fields: &mut Fields<'_>, is_plan: bool) -> Option<Vec<FileParameter>> {
+    let Some(node) = fields.take("files") else { return Some(Vec::new()) };
+    if is_plan {
+        node.fault("a plan takes and returns no files");
+    }
+    vocabulary::files(&node)
+}
+
+/// Reads the parameters of a function, or the schema of its arguments. Those of a plan are its inputs.
+fn read_arguments(fields: &mut Fields<'_>, plan: Option<&Plan>) -> Option<Arguments> {
+    let (parameters, schema) = (fields.take("parameters"), fields.take("input_schema"));
+    if let (Some(_), Some(schema)) = (&parameters, &schema) {
+        schema.fault("a function has either 'parameters' or 'input_schema'");
+    }
+    if let (Some(_), Some(node)) = (&plan, parameters.as_ref().or(schema.as_ref())) {
+        node.fault("the parameters of this function are the 'inputs' of its plan");
+    }
+    let is_listed = schema.is_none();
+    let (schema, names) = match (plan, schema, parameters) {
+        (Some(plan), ..) => plan_inputs(plan),
+        (None, Some(schema), _) => read_schema(&schema)?,
+        (None, None, Some(parameters)) => vocabulary::parameters(&parameters)?,
+        (None, None, None) => {
+            (object! {"type": "object", "additionalProperties": false}, Vec::new())
+        }
+    };
+    Some(Arguments { schema, names, is_listed })
+}
+
+/// Reads what a function returns. The outputs of a plan are known.
+fn read_returned(fields: &mut Fields<'_>, plan: Option<&Plan>) -> Returned {
+    let (returns, output) = (fields.take("returns"), fields.take("output_schema"));
+    if let (Some(_), Some(output)) = (&returns, &output) {
+        output.fault("a function has either 'returns' or 'output_schema'");
+    }
+    let member = if output.is_some() { "output_schema" } else { "returns" };
+    let schema = match (&returns, &output) {
+        (_, Some(output)) => Some(output.value.clone()),
+        (Some(returns), None) => Some(vocabulary::lower(returns, Unmarked::Required)),
+        (None, None) => plan.map(plan_outputs),
+    };
+    Returned { schema, member }
+}
+
+/// Reads how a function is sent as an HTTP request.
+fn read_binding(fields: &mut Fields<'_>, runtime: Option<&Runtime>) -> Option<Binding> {
+    let node = fields.take("http")?;
+    if runtime.is_some_and(|runtime| !matches!(runtime, Runtime::Http { .. })) {
+        node.fault("only a function of an HTTP runtime has this member");
+        return None;
+    }
+    let binding = Binding::parse(node.value);
+    binding.map_err(|error| node.fault_at(&error.pointer, error.problem)).ok()
 }
 
 /// Reads the plan of a function.
@@ -295,8 +366,8 @@ fn read_plan(fields: &mut Fields<'_>, runtime: Option<&Runtime>) -> Option<Arc<P
     }
     let node = fields.require("plan")?;
     let (plan, errors) = Plan::parse_partly(node.value);
-    for error in &errors {
-        node.problems.add(format!("{}{}", node.pointer, error.path), error.message.clone());
+    for error in errors {
+        node.fault_at(&error.path, error.message);
     }
     Some(Arc::new(plan))
 }
@@ -316,22 +387,16 @@ fn plan_outputs(plan: &Plan) -> Json {
     object! {"type": "object", "properties": properties, "required": required}.into()
 }
 
-/// Returns the input files that no request has.
-fn unsent_files<'f>(
-    files: &'f [FileParameter],
-    http: Option<&Binding>,
-) -> impl Iterator<Item = &'f FileParameter> {
-    let is_sent = move |key: &str| http.is_some_and(|http| http.files().any(|own| own == key));
-    let inputs = files.iter().filter(|file| file.direction == FileDirection::Input);
-    inputs.filter(move |file| !is_sent(&file.key))
-}
-
 /// Reads the examples of a function, and checks them with its schemas.
-fn read_examples(node: &Node<'_>, function: &Function) -> Option<Vec<Example>> {
+fn read_examples(
+    node: &Node<'_>,
+    function: &Function,
+    checks_schemas: bool,
+) -> Option<Vec<Example>> {
     let items = node.items()?;
     // A schema that does not compile is reported at its place.
     let compile = |schema: &Json| Check::compile(schema).ok();
-    let is_checked = node.problems.checks_schemas && !items.is_empty();
+    let is_checked = checks_schemas && !items.is_empty();
     let input = is_checked.then(|| compile(&function.visible_schema())).flatten();
     let output = function.output_schema.as_ref().filter(|_| is_checked).and_then(compile);
     let mut examples = Vec::with_capacity(items.len());
@@ -354,17 +419,12 @@ fn read_examples(node: &Node<'_>, function: &Function) -> Option<Vec<Example>> {
 /// Reports the members of an example that a schema does not accept.
 fn check_example(node: &Node<'_>, check: Option<&Check>) {
     for violation in check.into_iter().flat_map(|check| check.violations(node.value)) {
-        node.problems.add(format!("{}{}", node.pointer, violation.path), violation.message);
+        node.fault_at(violation.path.as_str(), violation.message);
     }
 }
 
-fn join(start: &str, parts: &[&[&str]]) -> String {
-    let mut out = start.to_owned();
-    for segment in parts.iter().copied().flatten() {
-        out.push('/');
-        out.push_str(segment);
-    }
-    out
+fn join(parts: &[&[&str]]) -> String {
+    parts.iter().copied().flatten().flat_map(|segment| ["/", *segment]).collect()
 }
 
 /// Reads a JSON Schema of arguments, and the names of its properties.

@@ -4,7 +4,7 @@ use std::path::{Component, Path};
 
 use fluent_uri::Uri;
 
-use super::fields::{Fields, Node};
+use super::{Fields, Node};
 
 /// How the functions of a prefab run.
 #[derive(Debug, Clone, PartialEq, Eq)]

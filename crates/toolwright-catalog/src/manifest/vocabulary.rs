@@ -8,7 +8,7 @@ use toolwright_core::Json;
 use toolwright_core::object;
 use toolwright_json::Object;
 
-use super::fields::{Node, Problems};
+use super::Node;
 use super::function::{FileDirection, FileParameter};
 
 /// Keywords that are kept as they are.
@@ -83,7 +83,7 @@ pub(super) fn parameters(node: &Node<'_>) -> Option<(Object, Vec<String>)> {
         lower_members(&item, object, Unmarked::Optional, Some("name"), &mut schema);
         let is_required = is_required(&item, object).unwrap_or(false);
         let Some(name) = object.get("name") else {
-            item.problems.add(format!("{}/name", item.pointer), "this member is required");
+            item.fault_at("/name", "this member is required");
             continue;
         };
         let name = item.below("name", name);
@@ -293,9 +293,9 @@ pub(super) fn add_files(schema: &mut Object, files: &[FileParameter]) {
     }
 }
 
-/// Compiles a schema, and reports a failure at the place that `origin` returns for the segments of a
-/// pointer into the schema.
-pub(super) fn compile(schema: &Json, problems: &Problems, origin: impl Fn(&[&str]) -> String) {
+/// Compiles a schema of a function, and reports a failure at the place below the function that `origin` returns for the
+/// segments of a pointer into the schema.
+pub(super) fn compile(schema: &Json, function: &Node<'_>, origin: impl Fn(&[&str]) -> String) {
     use toolwright_core::schema::{Check, SchemaError};
     let Err(error) = Check::compile(schema) else { return };
     let (path, problem) = match &error {
@@ -304,5 +304,5 @@ pub(super) fn compile(schema: &Json, problems: &Problems, origin: impl Fn(&[&str
         other => ("", other.to_string()),
     };
     let segments: Vec<&str> = path.split('/').skip(1).collect();
-    problems.add(origin(&segments), problem);
+    function.fault_at(&origin(&segments), problem);
 }

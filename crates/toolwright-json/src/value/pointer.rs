@@ -19,6 +19,8 @@ pub struct Path<'p> {
 #[derive(Debug, Clone, Copy)]
 enum Step<'p> {
     Root,
+    /// A place whose pointer is known
+    At(&'p str),
     Key(&'p str),
     Index(usize),
 }
@@ -26,6 +28,11 @@ enum Step<'p> {
 impl<'p> Path<'p> {
     /// The root of the document.
     pub const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
+
+    /// Returns the path of a place whose pointer is known.
+    pub fn at(pointer: &'p str) -> Path<'p> {
+        Path { parent: None, step: Step::At(pointer) }
+    }
 
     /// Returns the path of a member.
     #[must_use]
@@ -54,6 +61,7 @@ impl Path<'_> {
         }
         match self.step {
             Step::Root => {}
+            Step::At(pointer) => out.push_str(pointer),
             Step::Key(key) => {
                 out.push('/');
                 out.push_str(&escape(key));

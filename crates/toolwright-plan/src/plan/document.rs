@@ -2,10 +2,10 @@
 
 mod parser;
 
-use self::parser::Parser;
 use super::condition::Condition;
-use super::error::PlanError;
+use super::error::{Node, PlanError};
 use super::template::{Reference, Source, Template};
+use toolwright_core::document::{Faults, positions};
 use toolwright_core::wire_json::key;
 use toolwright_json::object;
 use toolwright_json::pointer::Path;
@@ -98,18 +98,12 @@ pub struct PlanLimits {
 
 impl OnError {
     /// Returns the name in a plan.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             OnError::Fail => "fail",
             OnError::Skip => "skip",
             OnError::Continue => "continue",
         }
-    }
-
-    fn parse(name: &str) -> Option<OnError> {
-        [OnError::Fail, OnError::Skip, OnError::Continue]
-            .into_iter()
-            .find(|own| own.as_str() == name)
     }
 }
 
@@ -129,9 +123,11 @@ impl Plan {
     /// Parses what can be read of a plan. With everything that is wrong with the shape of the document, for
     /// [a check of the rest](super::PlanReport::with_shape_errors).
     pub fn parse_partly(document: &Json) -> (Plan, Vec<PlanError>) {
-        let mut parser = Parser::default();
-        let plan = parser.plan(document);
-        (plan, parser.errors)
+        let faults = Faults::default();
+        let plan = parser::read(Node::root(document, &faults));
+        let mut errors: Vec<PlanError> = faults.take();
+        errors.sort_by_cached_key(|error| positions(document, &error.path));
+        (plan, errors)
     }
 
     /// Returns the document. Parsing it returns the same plan.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use toolwright_core::document::{self, DocumentFault};
 use toolwright_core::suggest;
 use toolwright_json::Object;
 use toolwright_json::object;
@@ -70,6 +71,18 @@ impl PlanErrorKind {
             PlanErrorKind::Edge => "edge",
             PlanErrorKind::Unsupported => "unsupported",
         }
+    }
+}
+
+/// A value of a plan or a view.
+pub(super) type Node<'j> = document::Node<'j, PlanError>;
+/// An object of a plan or a view.
+pub(super) type Fields<'j> = document::Fields<'j, PlanError>;
+
+impl From<DocumentFault> for PlanError {
+    fn from(fault: DocumentFault) -> PlanError {
+        let DocumentFault { pointer: path, problem: message, suggestion, .. } = fault;
+        PlanError { path, kind: PlanErrorKind::Shape, message, suggestion }
     }
 }
 

@@ -143,8 +143,8 @@ fn all_errors_of_the_shape_are_found_at_once() {
         [
             ("/stepz", Some("steps")),
             ("/steps/a~1b", None),
-            ("/steps/ok/arg", Some("args")),
             ("/steps/ok/tool", None),
+            ("/steps/ok/arg", Some("args")),
             ("/steps/ok/retry/max", None),
             ("/steps/inputs", None),
             ("/name", None),

@@ -4,256 +4,145 @@ use std::collections::HashSet;
 
 use super::{OnError, Plan, PlanLimits, Step, StepRetry, VERSION, id_problem};
 use crate::plan::condition::Condition;
-use crate::plan::error::{PlanError, PlanErrorKind};
+use crate::plan::error::{Fields, Node, PlanError, PlanErrorKind};
 use crate::plan::template::Template;
 use toolwright_core::schema::Check;
-use toolwright_json::pointer::Path;
-use toolwright_json::{Json, Object};
+use toolwright_json::Json;
 
-/// The members of a plan, and those of a step.
-const PLAN_MEMBERS: [&str; 7] =
-    ["plan", "name", "description", "inputs", "steps", "outputs", "limits"];
-const STEP_MEMBERS: [&str; 11] = [
-    "tool",
-    "description",
-    "args",
-    "after",
-    "each",
-    "when",
-    "retry",
-    "timeout_ms",
-    "on_error",
-    "idempotent",
-    "digest",
-];
+const ON_ERROR: [OnError; 3] = [OnError::Fail, OnError::Skip, OnError::Continue];
 
-/// Reads a document and collects its errors.
-#[derive(Default)]
-pub(super) struct Parser {
-    pub(super) errors: Vec<PlanError>,
+/// Reads a plan. What is wrong is left out.
+pub(super) fn read(document: Node<'_>) -> Plan {
+    let Some(mut fields) = open(document) else { return Plan::default() };
+    match fields.take("plan") {
+        Some(version) if version.value.as_str() == Some(VERSION) => {}
+        _ => fields.node.fault_at("/plan", "'plan' is the version of the format, \"1\""),
+    }
+    let name = text(&mut fields, "name");
+    let description = text(&mut fields, "description");
+    let inputs = fields.take("inputs").map(|node| {
+        if let Err(error) = Check::compile(node.value) {
+            node.fault(format!("'inputs' is not a JSON Schema: {error}"));
+        }
+        node.value.clone()
+    });
+    let steps = match fields.take("steps") {
+        Some(node) if node.value.as_object().is_some_and(|steps| !steps.is_empty()) => steps(&node),
+        _ => {
+            let problem = "'steps' is an object with at least one step, by id";
+            fields.node.fault_at("/steps", problem);
+            Vec::new()
+        }
+    };
+    let outputs = templates(&mut fields, "outputs");
+    let limits = fields.take("limits").and_then(limits).unwrap_or_default();
+    fields.finish();
+    Plan { name, description, inputs, steps, outputs, limits }
 }
 
-impl Parser {
-    fn fail(&mut self, path: &Path<'_>, message: impl Into<String>) {
-        self.errors.push(PlanError::new(PlanErrorKind::Shape, path, message));
-    }
+/// Opens an object without repeated members.
+fn open(node: Node<'_>) -> Option<Fields<'_>> {
+    node.refuse_repeated_keys();
+    Fields::of(node)
+}
 
-    pub(super) fn plan(&mut self, document: &Json) -> Plan {
-        let root = Path::ROOT;
-        let Some(fields) = self.object(document, &root, &PLAN_MEMBERS) else {
-            return Plan::default();
-        };
-        match fields.get("plan") {
-            Some(Json::String(version)) if version == VERSION => {}
-            _ => self.fail(&root.key("plan"), "'plan' is the version of the format, \"1\""),
+fn steps(node: &Node<'_>) -> Vec<Step> {
+    let mut seen = HashSet::new();
+    let steps = node.members().unwrap_or_default().into_iter().map(|(id, node)| {
+        let repeated = || format!("there are two steps with the id '{id}'");
+        let problem = id_problem(id).or_else(|| (!seen.insert(id)).then(repeated));
+        if let Some(message) = problem {
+            node.faults.add(PlanError::new(PlanErrorKind::Id, &node.pointer, message));
         }
-        let steps = match fields.get("steps") {
-            Some(Json::Object(steps)) if !steps.is_empty() => self.steps(steps, &root.key("steps")),
-            _ => {
-                let message = "'steps' is an object with at least one step, by id";
-                self.fail(&root.key("steps"), message);
-                Vec::new()
-            }
-        };
-        let inputs = fields.get("inputs").cloned();
-        if let Some(Err(error)) = inputs.as_ref().map(Check::compile) {
-            let message = format!("'inputs' is not a JSON Schema: {error}");
-            self.fail(&root.key("inputs"), message);
-        }
-        Plan {
-            name: self.text(fields, "name", &root),
-            description: self.text(fields, "description", &root),
-            inputs,
-            steps,
-            outputs: self.templates(fields, "outputs", &root),
-            limits: self.limits(fields, &root),
-        }
-    }
+        // Other steps may refer to one that cannot be read.
+        Step { id: id.to_owned(), ..step(node).unwrap_or_default() }
+    });
+    steps.collect()
+}
 
-    /// Opens an object and reports its unknown and repeated members.
-    fn object<'j>(
-        &mut self,
-        value: &'j Json,
-        path: &Path<'_>,
-        known: &[&str],
-    ) -> Option<&'j Object> {
-        let Json::Object(fields) = value else {
-            self.fail(path, format!("expected an object, not {}", value.kind()));
-            return None;
-        };
-        let mut seen = HashSet::new();
-        for name in fields.keys() {
-            if !known.contains(&name) {
-                let message = format!("there is no member '{name}'");
-                let error = PlanError::new(PlanErrorKind::Shape, path.key(name), message);
-                self.errors.push(error.suggesting(name, known.iter().copied()));
-            } else if !seen.insert(name) {
-                self.fail(&path.key(name), format!("the member '{name}' is repeated"));
-            }
+fn step(node: Node<'_>) -> Option<Step> {
+    let mut fields = open(node)?;
+    let tool = match fields.take("tool").and_then(|node| node.value.as_str()) {
+        Some(tool) if !tool.is_empty() => tool.to_owned(),
+        _ => {
+            fields.node.fault_at("/tool", "'tool' is the name of a tool");
+            String::new()
         }
-        Some(fields)
-    }
+    };
+    let step = Step {
+        id: String::new(),
+        tool,
+        description: text(&mut fields, "description"),
+        args: templates(&mut fields, "args"),
+        after: fields.take("after").and_then(|node| node.texts()).map_or_else(Vec::new, owned),
+        each: fields.take("each").map(|node| each(&node)),
+        when: fields.take("when").and_then(|node| {
+            node.faults.collect(|errors| Condition::parse(node.value, &node.path(), errors))
+        }),
+        retry: fields.take("retry").and_then(retry),
+        timeout_ms: fields.take("timeout_ms").and_then(|node| node.count(1)),
+        on_error: fields
+            .take("on_error")
+            .and_then(|node| node.one_of(&ON_ERROR.map(|own| (own.as_str(), own))))
+            .unwrap_or_default(),
+        idempotent: fields.take("idempotent").and_then(|node| node.flag()),
+        digest: text(&mut fields, "digest"),
+    };
+    fields.finish();
+    Some(step)
+}
 
-    fn steps(&mut self, steps: &Object, path: &Path<'_>) -> Vec<Step> {
-        let mut seen = HashSet::new();
-        let mut out = Vec::with_capacity(steps.len());
-        for (id, value) in steps.iter() {
-            let at = path.key(id);
-            let problem = id_problem(id).or_else(|| {
-                (!seen.insert(id)).then(|| format!("there are two steps with the id '{id}'"))
-            });
-            if let Some(message) = problem {
-                self.errors.push(PlanError::new(PlanErrorKind::Id, at, message));
-            }
-            // Other steps may refer to one that cannot be read.
-            let unread = || Step { id: id.to_owned(), ..Step::default() };
-            out.push(self.step(id, value, &at).unwrap_or_else(unread));
-        }
-        out
+fn each(node: &Node<'_>) -> Template {
+    let each = template(node);
+    let is_array = |value: &Json| value.as_array().is_some();
+    let is_wrong = match &each {
+        Template::Object(_) => true,
+        Template::Literal(value) => !is_array(value),
+        _ => false,
+    };
+    if is_wrong {
+        node.fault("'each' is an array, or a reference to one");
     }
+    each
+}
 
-    fn step(&mut self, id: &str, value: &Json, path: &Path<'_>) -> Option<Step> {
-        let fields = self.object(value, path, &STEP_MEMBERS)?;
-        let tool = match fields.get("tool") {
-            Some(Json::String(tool)) if !tool.is_empty() => tool.as_str().to_owned(),
-            _ => {
-                self.fail(&path.key("tool"), "'tool' is the name of a tool");
-                String::new()
-            }
-        };
-        let each = fields.get("each").map(|each| {
-            let path = path.key("each");
-            let each = Template::parse(each, &path, &mut self.errors);
-            if matches!(&each, Template::Object(_))
-                || matches!(&each, Template::Literal(value) if value.as_array().is_none())
-            {
-                self.fail(&path, "'each' is an array, or a reference to one");
-            }
-            each
-        });
-        let when = fields
-            .get("when")
-            .and_then(|when| Condition::parse(when, &path.key("when"), &mut self.errors));
-        let on_error = match fields.get("on_error") {
-            None => OnError::default(),
-            Some(value) => value.as_str().and_then(OnError::parse).unwrap_or_else(|| {
-                let message = "'on_error' is \"fail\", \"skip\" or \"continue\"";
-                self.fail(&path.key("on_error"), message);
-                OnError::default()
-            }),
-        };
-        Some(Step {
-            id: id.to_owned(),
-            tool,
-            description: self.text(fields, "description", path),
-            args: self.templates(fields, "args", path),
-            after: self.after(fields, path),
-            each,
-            when,
-            retry: self.retry(fields, path),
-            timeout_ms: self.count(fields, "timeout_ms", path, 1),
-            on_error,
-            idempotent: self.flag(fields, "idempotent", path),
-            digest: self.text(fields, "digest", path),
-        })
+fn templates(fields: &mut Fields<'_>, name: &'static str) -> Vec<(String, Template)> {
+    let Some(node) = fields.take(name) else { return Vec::new() };
+    // A whole object by reference could have any parameters, so nothing could be checked.
+    if node.value.as_object().is_none_or(|members| members.contains_key("$from")) {
+        node.fault(format!("'{name}' is an object: names with values or references"));
+        return Vec::new();
     }
+    node.refuse_repeated_keys();
+    let members = node.members().unwrap_or_default().into_iter();
+    members.map(|(name, node)| (name.to_owned(), template(&node))).collect()
+}
 
-    fn templates(
-        &mut self,
-        fields: &Object,
-        name: &str,
-        path: &Path<'_>,
-    ) -> Vec<(String, Template)> {
-        let path = path.key(name);
-        let mut out: Vec<(String, Template)> = Vec::new();
-        match fields.get(name) {
-            None => {}
-            // A whole object by reference could have any parameters, so nothing could be checked.
-            Some(Json::Object(members)) if !members.contains_key("$from") => {
-                let mut seen = HashSet::new();
-                for (name, value) in members.iter() {
-                    if !seen.insert(name) {
-                        self.fail(&path.key(name), format!("'{name}' is repeated"));
-                    }
-                    let template = Template::parse(value, &path.key(name), &mut self.errors);
-                    out.push((name.to_owned(), template));
-                }
-            }
-            Some(_) => {
-                let message = format!("'{name}' is an object: names with values or references");
-                self.fail(&path, message);
-            }
-        }
-        out
-    }
+fn template(node: &Node<'_>) -> Template {
+    node.faults.collect(|errors| Template::parse(node.value, &node.path(), errors))
+}
 
-    fn after(&mut self, fields: &Object, path: &Path<'_>) -> Vec<String> {
-        let path = path.key("after");
-        let ids = match fields.get("after") {
-            None => return Vec::new(),
-            Some(Json::Array(ids)) => ids,
-            Some(_) => {
-                self.fail(&path, "'after' is a list of ids of steps");
-                return Vec::new();
-            }
-        };
-        let mut out = Vec::with_capacity(ids.len());
-        for (index, id) in ids.iter().enumerate() {
-            match id.as_str() {
-                Some(id) => out.push(id.to_owned()),
-                None => self.fail(&path.index(index), "expected the id of a step"),
-            }
-        }
-        out
-    }
+fn retry(node: Node<'_>) -> Option<StepRetry> {
+    let mut fields = open(node)?;
+    let max = fields.require("max").and_then(|node| node.count(0));
+    let backoff_ms = fields.take("backoff_ms").and_then(|node| node.count(0));
+    fields.finish();
+    Some(StepRetry { max: u32::try_from(max?).unwrap_or(u32::MAX), backoff_ms })
+}
 
-    fn retry(&mut self, fields: &Object, path: &Path<'_>) -> Option<StepRetry> {
-        let path = path.key("retry");
-        let fields = self.object(fields.get("retry")?, &path, &["max", "backoff_ms"])?;
-        if !fields.contains_key("max") {
-            self.fail(&path.key("max"), "'max' is missing: the maximum number of retries");
-        }
-        let max = u32::try_from(self.count(fields, "max", &path, 0)?).unwrap_or(u32::MAX);
-        Some(StepRetry { max, backoff_ms: self.count(fields, "backoff_ms", &path, 0) })
-    }
+fn limits(node: Node<'_>) -> Option<PlanLimits> {
+    let mut fields = open(node)?;
+    let [calls, time_ms, parallel] = ["calls", "time_ms", "parallel"]
+        .map(|name| fields.take(name).and_then(|node| node.count(1)));
+    fields.finish();
+    let parallel = parallel.map(|parallel| u32::try_from(parallel).unwrap_or(u32::MAX));
+    Some(PlanLimits { calls, time_ms, parallel })
+}
 
-    fn limits(&mut self, fields: &Object, path: &Path<'_>) -> PlanLimits {
-        let path = path.key("limits");
-        let known = ["calls", "time_ms", "parallel"];
-        let Some(fields) =
-            fields.get("limits").and_then(|limits| self.object(limits, &path, &known))
-        else {
-            return PlanLimits::default();
-        };
-        let parallel = self.count(fields, "parallel", &path, 1);
-        PlanLimits {
-            calls: self.count(fields, "calls", &path, 1),
-            time_ms: self.count(fields, "time_ms", &path, 1),
-            parallel: parallel.map(|parallel| u32::try_from(parallel).unwrap_or(u32::MAX)),
-        }
-    }
+fn text(fields: &mut Fields<'_>, name: &'static str) -> Option<String> {
+    fields.take(name)?.text().map(str::to_owned)
+}
 
-    fn text(&mut self, fields: &Object, name: &str, path: &Path<'_>) -> Option<String> {
-        let text = fields.get(name)?.as_str();
-        if text.is_none() {
-            self.fail(&path.key(name), format!("'{name}' is a text"));
-        }
-        text.map(str::to_owned)
-    }
-
-    fn flag(&mut self, fields: &Object, name: &str, path: &Path<'_>) -> Option<bool> {
-        let value = fields.get(name)?.as_bool();
-        if value.is_none() {
-            self.fail(&path.key(name), format!("'{name}' is true or false"));
-        }
-        value
-    }
-
-    fn count(&mut self, fields: &Object, name: &str, path: &Path<'_>, min: u64) -> Option<u64> {
-        let count = fields.get(name)?.as_u64().filter(|count| *count >= min);
-        if count.is_none() {
-            self.fail(&path.key(name), format!("'{name}' is a whole number, at least {min}"));
-        }
-        count
-    }
+fn owned(texts: Vec<&str>) -> Vec<String> {
+    texts.into_iter().map(str::to_owned).collect()
 }

@@ -7,10 +7,11 @@ use super::edited::{EditedNode, EditedView};
 use super::patch::{FedPlace, ValueEdit, apply};
 use super::{CompiledTools, ViewEdge, ViewNode, references};
 use crate::plan::document::{Plan, Step};
-use crate::plan::error::{PlanError, PlanErrorKind};
+use crate::plan::error::{Node, PlanError, PlanErrorKind};
 use crate::plan::template::{Reference, Source, Template};
 use crate::plan::tools::{PlanTool, PlanTools};
 use toolwright_core::args::Parameters;
+use toolwright_core::document::Faults;
 use toolwright_json::Json;
 use toolwright_json::pointer::{escape, segments};
 
@@ -32,13 +33,13 @@ use toolwright_json::pointer::{escape, segments};
 ///
 /// The error has everything that is wrong with the view, with JSON Pointers into the view.
 pub fn import_view(view: &Json, base: &Plan, tools: &PlanTools) -> Result<Plan, Vec<PlanError>> {
-    let mut errors = Vec::new();
-    let edited = EditedView::parse(view, &mut errors);
+    let faults = Faults::default();
+    let edited = EditedView::read(Node::root(view, &faults));
     let mut import = Import {
         base,
         ids: edited.nodes.iter().map(|node| node.id).collect(),
         edges: edited.edges.as_deref(),
-        errors,
+        errors: faults.take(),
     };
     import.targets();
     let mut tools = CompiledTools::new(tools);

@@ -361,7 +361,7 @@ fn all_errors_of_a_view_are_found_at_once() {
         let errors = import_view(&json(text), &base, &tools()).unwrap_err();
         errors.iter().map(ToString::to_string).collect()
     };
-    assert_eq!(errors("[]"), ["the plan: a view is an object with 'nodes' and 'edges', not array"]);
+    assert_eq!(errors("[]"), ["the plan: this must be an object, not an array"]);
     assert_eq!(errors("{}"), ["/nodes: 'nodes' is a list with at least one node"]);
     let found = errors(
         r#"{"nodes":[
@@ -383,20 +383,21 @@ fn all_errors_of_a_view_are_found_at_once() {
             {"source":"load","target":"sums","target_parameter":"scale","each":"load/x"},3]}"#,
     );
     let expected = [
-        "/nodes/1/input_parameters/1/name: 'name' is a text, not number",
-        "/nodes/1/input_parameters/2/value: 'value' is missing",
-        "/nodes/1/input_parameters/3: expected an object, not number",
-        "/nodes/1/missing_tool_args: 'missing_tool_args' is a list, not string",
-        "/nodes/2/input_parameters: 'input_parameters' is a list, not object",
-        "/nodes/2/tool_name: 'tool_name' is a text, not number",
+        "/nodes/1/input_parameters/1/name: this must be a string, not a number",
+        "/nodes/1/input_parameters/1/value: this member is required",
+        "/nodes/1/input_parameters/2/value: this member is required",
+        "/nodes/1/input_parameters/3: this must be an object, not a number",
+        "/nodes/1/missing_tool_args: this must be an array, not a string",
+        "/nodes/2/input_parameters: this must be an array, not an object",
+        "/nodes/2/tool_name: this must be a string, not a number",
         "/nodes/3/id: there are two nodes with the id 'show'",
         "/nodes/4/id: the id of a step has 1 to 64 letters, digits and the characters '_', '-' and '.', and begins \
          with a letter, a digit or '_'",
-        "/nodes/6/id: 'id' is missing",
-        "/edges/3/target_parameter: 'target_parameter' is missing",
-        "/edges/4/target_parameter: 'target_parameter' is a text, not null",
+        "/nodes/6/id: this member is required",
+        "/edges/3/target_parameter: this member is required",
+        "/edges/4/target_parameter: this must be a string, not null",
         "/edges/5/target_path: 'target_path' is a JSON Pointer: it is empty or begins with '/'",
-        "/edges/10: expected an object, not number",
+        "/edges/10: this must be an object, not a number",
         "/edges/1/target: there is no node 'sum'; did you mean 'sums'?",
         "/nodes/0/tool_name: there is no tool 'laod'; did you mean 'load'?",
         "/nodes/1/input_parameters/0/name: the tool 'sum' has no parameter 'lable'; did you mean 'label'?",
