@@ -11,14 +11,14 @@ from pathlib import Path
 
 
 class Gateway:
-    """A running gateway."""
+    """A running gateway: a program with its arguments before those of the server."""
 
-    def __init__(self, binary, *arguments):
+    def __init__(self, binary, *arguments, command=("serve",)):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{probe.getsockname()[1]}"
         self.folder = tempfile.TemporaryDirectory()
-        command = [binary, "serve", "--listen", self.address, "--data", f"{self.folder.name}/data"]
+        command = [binary, *command, "--listen", self.address, "--data", f"{self.folder.name}/data"]
         self.log = Path(self.folder.name, "log")
         with self.log.open("w") as log:
             self.process = subprocess.Popen([*command, *arguments], stderr=log, cwd=self.folder.name)

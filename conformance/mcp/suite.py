@@ -32,10 +32,10 @@ def left_out(side, scenario):
     return any(fnmatch.fnmatch(scenario, pattern) for pattern in LEFT_OUT[side])
 
 
-def judge_server(binary, tools):
+def judge_server(fixtures, tools):
     """Every server scenario of both requirement sets."""
     failures, passed = [], 0
-    with Gateway(binary, "--mcp-fixtures") as gateway:
+    with Gateway(fixtures, command=()) as gateway:
         for options in SERVER_RUNS:
             command = [tools / "conformance", "server", "--url", f"http://{gateway.address}/mcp", *options]
             output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
@@ -77,6 +77,7 @@ def judge_client(client, tools):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True, type=Path)
+    parser.add_argument("--fixtures", required=True, type=Path)
     parser.add_argument("--client", required=True, type=Path)
     parser.add_argument("--packages", required=True, type=Path)
     parser.add_argument("--venv", required=True, type=Path)
@@ -87,7 +88,7 @@ def main():
     modules = options.packages.absolute() / "node_modules"
     tools = modules / ".bin"
     os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
-    server_passed, failures = judge_server(binary, tools)
+    server_passed, failures = judge_server(options.fixtures.absolute(), tools)
     print(f"server scenarios: {server_passed} passed, {len(failures)} failed")
     client_passed, failed = judge_client(client, tools)
     print(f"client scenarios: {client_passed} passed, {len(failed)} failed")

@@ -12,6 +12,7 @@ pub(crate) const PACKAGES: NodePackages =
 pub(crate) fn run() -> Outcome {
     build::gateway()?;
     let client = build::example("check_mcp")?;
+    let fixtures = build::example("serve_mcp_fixtures")?;
     let current = python_sdk();
     let sqlite = venv("mcp-sqlite-venv", "sqlite-requirements.txt");
     current.install()?;
@@ -21,7 +22,7 @@ pub(crate) fn run() -> Outcome {
     PACKAGES.install()?;
     current
         .python("conformance/mcp/suite.py")
-        .with(&["--binary", BINARY, "--client", &client])
+        .with(&["--binary", BINARY, "--fixtures", &fixtures, "--client", &client])
         .with(&["--packages", PACKAGES.folder, "--venv", &current.folder])
         .with(&["--sqlite-venv", &sqlite.folder, "--chat-venv", &chat.folder])
         .run_shown()

@@ -29,7 +29,7 @@ use toolwright_core::{Json, Request, Tool};
 use toolwright_dialects::dialect::{self, Target};
 use toolwright_json::Object;
 use toolwright_runtime::Context;
-use toolwright_runtime::output::Content;
+use toolwright_runtime::output::{Content, Piece};
 use toolwright_transport::secret::SecretString;
 use toolwright_transport::{AddressPolicy, HttpClient};
 
@@ -182,7 +182,9 @@ async fn call(address: &str, function: &Function) {
     };
     let output =
         runtime.call(call).await.unwrap_or_else(|error| panic!("{}: {error:?}", function.name));
-    let [Content::Json(found)] = &output.content[..] else { panic!("{output:?}") };
+    let [Piece { content: Content::Json(found), .. }] = &output.pieces[..] else {
+        panic!("{output:?}")
+    };
     let assert_found = |is_found: bool, own: &Parameter| {
         assert!(is_found, "{}: {} of {}", function.name, own.name, found.pretty());
     };

@@ -5,6 +5,38 @@
 //! stores versions, and [`Access`] decides which of them exist for a caller. [`runtime`] runs functions,
 //! [`files`] stores the files that they take and produce, and [`tools`] are the tools with which a model uses
 //! a catalog, here or on [another server](remote).
+//!
+//! ```
+//! use toolwright_catalog::{Access, Catalog, Manifest, Package, PublishOptions, SearchOptions};
+//!
+//! let manifest = Manifest::from_toml(
+//!     r#"
+//!     id = "weather"
+//!     version = "1.0.0"
+//!     name = "Weather"
+//!     description = "Forecasts for cities"
+//!
+//!     [[functions]]
+//!     name = "get_forecast"
+//!     description = "Returns the forecast for a city"
+//!     runtime = {type = "http", method = "GET", url = "https://weather.example/{city}"}
+//!     input_schema = {type = "object", required = ["city"], properties = {city = {type = "string"}}}
+//!     "#,
+//! )
+//! .map_err(|faults| faults[0].clone())?;
+//! let folder = tempfile::tempdir()?;
+//! let catalog = Catalog::open(folder.path())?;
+//! catalog.publish(Package::new(manifest), PublishOptions::default())?;
+//!
+//! let everyone = Access::everything();
+//! let found = catalog.search(&everyone, "forecast", &SearchOptions::default())?;
+//! assert_eq!(found[0].id, "weather");
+//! let version = catalog.version(&everyone, "weather", None)?;
+//! assert!(version.manifest.function("get_forecast").is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The crate promises no stability of its own: depend on `toolwright`, which exports it.
 
 // The macros write the name of the crate that users depend on.
 extern crate toolwright_runtime as toolwright;

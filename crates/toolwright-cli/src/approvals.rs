@@ -11,10 +11,10 @@ use toolwright_runtime::store::ExpiringStore;
 use super::config::ConfigOptions;
 use super::exit::{self, Failure};
 use super::tools;
-use toolwright_gateway::gateway::STORE_FILE;
-use toolwright_gateway::proxy::approvals::{
+use toolwright_gateway::approvals::{
     ApprovalRecord, Approvals as Store, Decision, RecordedAnswer, Status, seconds, write_time,
 };
+use toolwright_gateway::gateway::STORE_FILE;
 use toolwright_gateway::telemetry::ledger::FILE;
 use toolwright_gateway::terminal::Escaped;
 

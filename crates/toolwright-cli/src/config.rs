@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use toolwright_gateway::config::{Config, ConfigError, Temporal};
+use toolwright_gateway::Config;
+use toolwright_gateway::config::ConfigError;
+use toolwright_gateway::plans::config::TemporalServer;
 
 /// Arguments that select the configuration and the data folder.
 #[derive(Debug, Clone, Args)]
@@ -28,7 +30,7 @@ impl ConfigOptions {
     }
 
     /// Returns the Temporal server. The rest of the configuration is not read.
-    pub(crate) fn temporal(&self) -> Result<Option<Temporal>, ConfigError> {
+    pub(crate) fn temporal(&self) -> Result<Option<TemporalServer>, ConfigError> {
         Config::load_temporal(self.config.as_deref())
     }
 

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::config::{ConfigOptions, environment};
 use super::exit::{self, Failure};
-use toolwright_gateway::config::{self, Config, ConfigError, FILE};
+use toolwright_gateway::Config;
+use toolwright_gateway::config::{self, ConfigError};
+use toolwright_gateway::gateway::config::FILE;
 
 /// The configuration file.
 pub(crate) struct ConfigText {
@@ -59,7 +61,7 @@ impl ConfigText {
 
 /// Writes a list of texts.
 pub(crate) fn list<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
-    let words: Vec<String> = words.into_iter().map(config::text).collect();
+    let words: Vec<String> = words.into_iter().map(config::name::text).collect();
     format!("[{}]", words.join(", "))
 }
 

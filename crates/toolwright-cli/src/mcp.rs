@@ -21,8 +21,9 @@ use self::login::{Login, Logout};
 use super::config::ConfigOptions;
 use super::exit::{self, Failure};
 use super::{input, tools};
-use toolwright_gateway::config::{Config, McpPlace, McpServer};
+use toolwright_gateway::Config;
 use toolwright_gateway::mcp::McpServers;
+use toolwright_gateway::mcp::config::{McpPlace, McpServer};
 use toolwright_gateway::mcp::pins::Pins;
 use toolwright_gateway::telemetry::RequestId;
 use toolwright_gateway::terminal;
@@ -106,16 +107,16 @@ impl Mcp {
 
 /// Serves a client on stdin and stdout.
 async fn serve(config: &Config) -> Result<(), Failure> {
-    let tools = Arc::clone(&tools::inspect(config)?.live().tools);
+    let live = tools::inspect(config)?.live();
     let announcer = Announcer::default();
-    tools.follow(&announcer);
-    tools.listed().await;
+    live.follow(&announcer);
+    live.tools.listed().await;
     let handles = Arc::new(MemoryHandles::default());
     // The host of the server asks its user, who started it.
     let exchange = |outbox| Exchange {
         session: Session::new(RequestId::random().to_string()).with_conversation("mcp:stdio"),
-        toolbox: tools.all().with_handles(handles.clone()),
-        features: tools.all_features(),
+        toolbox: live.tools.all().with_handles(handles.clone()),
+        features: live.servers.all_features(),
         outbox,
         changes: announcer.subscribe(),
         may_approve: Arc::new(|_: &str| true),
@@ -172,7 +173,7 @@ impl Counts {
 }
 
 async fn list(config: &Config, is_json: bool) -> Result<(), Failure> {
-    let servers = McpServers::inspect(config)?;
+    let servers = McpServers::inspect(&config.mcp, &config.data)?;
     let rows = config.mcp.iter().filter_map(|(name, settings)| {
         let (client, servers) = (servers.client(name)?, &servers);
         Some(async move { (name, settings, Counts::of(client, servers.pins(name)).await) })
@@ -239,7 +240,7 @@ fn place(place: &McpPlace) -> String {
 
 impl Test {
     async fn run(self, config: &Config, is_json: bool) -> Result<(), Failure> {
-        let servers = McpServers::inspect(config)?;
+        let servers = McpServers::inspect(&config.mcp, &config.data)?;
         let Some(source) = servers.source(&self.server) else {
             return Err(unknown(config, &self.server));
         };

@@ -6,7 +6,6 @@ mod data;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -14,12 +13,11 @@ use tokio::runtime;
 
 use super::config::{ConfigOptions, environment};
 use super::exit::{self, Failure};
-use toolwright_gateway::config::{Config, ConfigError, LogFormat, listen};
-use toolwright_gateway::gateway::Gateway;
-use toolwright_gateway::http::{Control, Ended, Reload, Renewal, Server, Signals, Tls};
-use toolwright_gateway::router::Router;
-use toolwright_gateway::router::plans::resume;
+use toolwright_gateway::config::ConfigError;
+use toolwright_gateway::http::{Ended, Reload, Renewal, Signals, address};
+use toolwright_gateway::telemetry::config::LogFormat;
 use toolwright_gateway::telemetry::{Telemetry, log};
+use toolwright_gateway::{Config, Gateway, GatewayServer, ServeError};
 
 /// Arguments of `serve`.
 #[derive(Debug, Clone, Args)]
@@ -44,9 +42,6 @@ pub(crate) struct Serve {
     /// Accept requests from other machines without a key
     #[arg(long)]
     open: bool,
-    /// Add the tools, prompts and resources that MCP's conformance suite calls
-    #[arg(long)]
-    mcp_fixtures: bool,
     /// Log exchanges in this format [default: text]
     #[arg(long, value_name = "FORMAT", value_parser = log_format())]
     log: Option<LogFormat>,
@@ -67,7 +62,7 @@ fn log_format() -> impl TypedValueParser<Value = LogFormat> {
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    listen::parse(text).map_err(|error| match error.hint() {
+    address::parse(text).map_err(|error| match error.hint() {
         Some(hint) => format!("{}; {hint}", error.what()),
         None => error.what().to_owned(),
     })
@@ -80,8 +75,8 @@ impl Serve {
         config.check_listen(config.listen)?;
         // It is locked until the last request has ended.
         let _lock = data::open(&config.data)?;
-        let telemetry = Telemetry::open(&config).map_err(exit::failed)?;
-        let started = log::start(&config.log, telemetry.metrics());
+        let telemetry = Telemetry::open(&config.data, &config.telemetry).map_err(exit::failed)?;
+        let started = log::start(&config.telemetry.log, telemetry.metrics());
         let (_lines, level) = started.map_err(exit::failed)?;
         let gateway = Gateway::new(&config, &environment, telemetry)?.with_data(&config);
         let gateway = Arc::new(gateway.map_err(exit::failed)?);
@@ -102,8 +97,7 @@ impl Serve {
         let mut config = self.config.load()?;
         config.listen = self.listen.unwrap_or(config.listen);
         config.open |= self.open;
-        config.mcp_fixtures = self.mcp_fixtures;
-        config.log.format = self.log.unwrap_or(config.log.format);
+        config.telemetry.log.format = self.log.unwrap_or(config.telemetry.log.format);
         Ok(config)
     }
 
@@ -116,49 +110,27 @@ impl Serve {
         let signals = Signals::new().map_err(exit::io("signals"))?;
         #[cfg(feature = "otel")]
         export(&gateway.telemetry)?;
-        let loaded = gateway.reasoning_cache.load(Instant::now()).await;
-        loaded.map_err(exit::failed)?;
-        tokio::spawn(gateway.telemetry.clone().watch());
-        let reported = gateway.stores.saved.report_unfinished().await;
-        reported.map_err(exit::failed)?;
-        tokio::spawn(Arc::clone(&gateway.stores.saved).prune());
-        gateway.live().tools.follow(&gateway.announcer);
-        let prefabs = Arc::clone(&gateway.prefabs);
-        tokio::spawn(async move { prefabs.sweep().await });
-        let plans = Arc::clone(&gateway.plans);
-        tokio::spawn(async move { plans.prune().await });
-        let (telemetry, responses) = (gateway.telemetry.clone(), Arc::clone(&gateway.responses));
-        let renewal = renewal(config).map_err(Failure::failed)?;
-        let server = Server::bind(&config.listen.to_string(), config.limits.connections).await;
-        let server =
-            server.map_err(|error| Failure::failed(error.to_string()).with_hint(error.hint()))?;
-        let control = server.control();
-        control.renew(renewal);
-        banner::write(&mut io::stderr().lock(), config, &gateway.live(), server.address())
+        let server = GatewayServer::bind(Arc::clone(&gateway), config).await.map_err(unserved)?;
+        let bound = server.address();
+        banner::write(&mut io::stderr().lock(), config, &gateway.live(), bound)
             .map_err(exit::io("stderr"))?;
-        let (configured, bound) = (config.listen, server.address());
-        let shared = Arc::clone(&gateway);
-        let reloading = Reloading { serve: self, configured, bound, gateway: shared, level };
-        let obeying = tokio::spawn(signals.obey(Control::clone(&control), reloading));
-        tokio::spawn(resume(Arc::clone(&gateway)));
-        let (health, plans) = (server.health(), Arc::clone(&gateway.plans));
-        let patience = config.limits.drain_timeout;
-        let stopped = tokio::spawn(async move {
-            health.draining().await;
-            // What has not ended by then is interrupted.
-            drop(tokio::time::timeout(patience, plans.stop()).await);
-        });
-        let server = server.with_budget(Arc::clone(&gateway.budget));
-        let service = Arc::new(Router::new(gateway, server.health(), bound, config.mcp_fixtures));
-        let ended = server.run(service).await;
+        let reloading = Reloading { serve: self, configured: config.listen, bound, gateway, level };
+        let obeying = tokio::spawn(signals.obey(server.control(), reloading));
         // A second signal does not wait.
-        tokio::select! {
-            _ = stopped => {}
-            _ = obeying => {}
-        }
-        telemetry.flush().await.map_err(exit::failed)?;
-        responses.flush().await.map_err(exit::failed)?;
-        Ok(ended)
+        let impatient = async move { drop(obeying.await) };
+        server.run(impatient).await.map_err(unserved)
+    }
+}
+
+fn unserved(error: ServeError) -> Failure {
+    let hint = match &error {
+        ServeError::Listen(error) => Some(error.hint()),
+        _ => None,
+    };
+    let failure = Failure::failed(error.to_string());
+    match hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
     }
 }
 
@@ -172,12 +144,6 @@ fn export(telemetry: &Telemetry) -> Result<(), Failure> {
         telemetry.export(exporter.map_err(exit::failed)?);
     }
     Ok(())
-}
-
-/// Returns the settings of the server from a configuration.
-fn renewal(config: &Config) -> Result<Renewal, String> {
-    let tls = config.tls.as_ref().map(|files| Tls::load(&files.cert, &files.key)).transpose();
-    Ok(Renewal { limits: config.limits.clone(), tls: tls.map_err(|error| error.to_string())? })
 }
 
 /// Reloads the configuration. It is applied only if all of it is valid.
@@ -199,9 +165,9 @@ impl Reload for Reloading {
         };
         let config = self.serve.load().map_err(told)?;
         config.check_listen(self.bound).map_err(told)?;
-        let renewal = renewal(&config)?;
+        let renewal = config.renewal().map_err(|error| error.to_string())?;
         self.gateway.reload(&config, &environment).map_err(told)?;
-        self.level.set(config.log.level);
+        self.level.set(config.telemetry.log.level);
         if config.listen != self.configured {
             tracing::warn!("listen has changed: a restart is needed to listen there");
         }

@@ -16,8 +16,9 @@ use toolwright_runtime::{Context, Effect, Session, Toolbox};
 use super::config::{ConfigOptions, environment};
 use super::exit::{self, Failure};
 use super::form::TerminalForm;
-use toolwright_gateway::config::{Config, ConfigError};
-use toolwright_gateway::gateway::Gateway;
+use toolwright_gateway::Config;
+use toolwright_gateway::Gateway;
+use toolwright_gateway::config::ConfigError;
 use toolwright_gateway::telemetry::{RequestId, Telemetry};
 use toolwright_gateway::terminal;
 use toolwright_gateway::tools::Tools;
@@ -76,7 +77,7 @@ pub(crate) fn context() -> Context {
 
 /// Opens a gateway without a port: its tools, and the ledger, the journal and the handles of the data folder.
 pub(crate) fn open(config: &Config) -> Result<Gateway, Failure> {
-    let telemetry = Telemetry::open(config).map_err(exit::failed)?;
+    let telemetry = Telemetry::open(&config.data, &config.telemetry).map_err(exit::failed)?;
     Gateway::new(config, &environment, telemetry)?.with_data(config).map_err(exit::failed)
 }
 
@@ -87,7 +88,7 @@ pub(crate) fn inspect(config: &Config) -> Result<Gateway, ConfigError> {
 
 /// Returns tools with the journal and the handles of a gateway. If they are approved, none asks for approval.
 pub(crate) fn equip(gateway: &Gateway, toolbox: Toolbox, are_approved: bool) -> Toolbox {
-    let toolbox = toolbox.with_journal(gateway.stores.saved.journal());
+    let toolbox = toolbox.with_journal(gateway.stores.journal.shared());
     let toolbox = toolbox.with_handles(Arc::clone(&gateway.stores.handles));
     if are_approved { toolbox.with_policy(Policy::default()) } else { toolbox }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use divan::Bencher;
 use toolwright_core::{Dialect, StopReason, Usage};
-use toolwright_gateway::config::{Config, Log, LogFormat};
+use toolwright_gateway::telemetry::config::{LogFormat, LogSettings, TelemetrySettings};
 use toolwright_gateway::telemetry::log::{Lines, subscriber};
 use toolwright_gateway::telemetry::record::Attempt;
 use toolwright_gateway::telemetry::{
@@ -68,17 +68,16 @@ fn losses(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn exchange(bencher: Bencher<'_, '_>) {
     let folder = tempfile::tempdir().unwrap();
-    let config = Config { data: folder.path().to_owned(), ..Config::default() };
-    let telemetry = Telemetry::open(&config).unwrap();
+    let telemetry = Telemetry::open(folder.path(), &TelemetrySettings::default()).unwrap();
     bencher.with_inputs(record).bench_values(|record| telemetry.emit(record));
 }
 
 /// The same with a log line, which is written to a sink.
 #[divan::bench(args = [LogFormat::Text, LogFormat::Full, LogFormat::Json])]
 fn exchange_with_line(bencher: Bencher<'_, '_>, format: LogFormat) {
-    let log = Log { format, ..Log::default() };
-    let config = Config { log: log.clone(), ..Config::default() };
-    let telemetry = Telemetry::new(Records::Memory(MemoryLedger::new()), &config);
+    let log = LogSettings { format, ..LogSettings::default() };
+    let settings = TelemetrySettings { log: log.clone(), ..TelemetrySettings::default() };
+    let telemetry = Telemetry::new(Records::Memory(MemoryLedger::new()), &settings);
     let (lines, _guard) = Lines::new(std::io::sink(), telemetry.metrics().dropped_lines());
     tracing::subscriber::with_default(subscriber(&log, false, lines).0, || {
         bencher.with_inputs(record).bench_values(|record| telemetry.emit(record));

@@ -1,29 +1,46 @@
 //! The state of a running gateway: the part that a reload replaces, and the part that survives it.
 
-use parking_lot::RwLock;
+mod access;
+pub mod config;
+pub mod openapi;
+mod pattern;
+pub mod router;
+pub mod routes;
+pub mod serve;
+
 use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::RwLock;
 use toolwright_core::json::SchemaCache;
-use toolwright_mcp::server::Announcer;
+use toolwright_mcp::server::{Announcer, Features};
+use toolwright_runtime::Handler;
 use toolwright_runtime::call::journal::SqliteJournal;
 use toolwright_runtime::handle::{self, MemoryHandles, SqliteHandles};
 use toolwright_runtime::store::{ExpiringStore, StoreError};
+use toolwright_runtime::toolbox::ToolSource;
 
-use crate::config::{Catalog, Config, ConfigError, Env};
+use self::config::Config;
+use crate::approvals::Approvals;
+use crate::catalog::config::CatalogSettings;
+use crate::catalog::tools::{self as catalog_tools, CatalogModels};
+use crate::catalog::{Functions, Prefabs};
+use crate::config::{ConfigError, Env};
+use crate::conversation::{self, Conversations};
 use crate::http::Budget;
+use crate::journal::EffectJournal;
 use crate::key::Keys;
+use crate::mcp::McpServers;
+use crate::mcp::routes::McpState;
+use crate::models::route::{AliasRoute, Routes};
 use crate::plans::Plans;
-use crate::prefabs::Prefabs;
-use crate::proxy::approvals::Approvals;
-use crate::proxy::conversation::{self, Conversations};
+use crate::plans::routes::PlanState;
 use crate::proxy::reasoning_cache::ReasoningCache;
-use crate::proxy::responses::ResponseStore;
-use crate::proxy::route::{AliasRoute, Candidate, Routes};
-use crate::proxy::saved_runs::SavedRuns;
-use crate::proxy::tool_run::RunStores;
+use crate::responses::ResponseStore;
 use crate::telemetry::Telemetry;
-use crate::tools::{CatalogModels, Tools};
+use crate::tool_runs::RunStores;
+use crate::tool_runs::saved_runs::SavedRuns;
+use crate::tools::{Builtins, Contributions, Tools};
 
 /// The file in the data folder for expiring entries.
 pub const STORE_FILE: &str = "store.sqlite";
@@ -49,12 +66,27 @@ pub struct Gateway {
     pub prefabs: Arc<Prefabs>,
     /// Runs of plans
     pub plans: Arc<Plans>,
+    /// Sessions of MCP clients
+    pub mcp: McpState,
     /// Announces changes of the tools, prompts and resources, also by a reload
     pub announcer: Announcer,
     /// The memory of requests, replies and runs of plans
     pub budget: Arc<Budget>,
     /// Telemetry
     pub telemetry: Telemetry,
+    /// What the program around the gateway adds to its tools
+    pub additions: Additions,
+}
+
+/// Tools, prompts and resources of the program that the gateway is a part of.
+#[derive(Default)]
+pub struct Additions {
+    /// Tools
+    pub handlers: Vec<Handler>,
+    /// Tools that come and go
+    pub sources: Vec<Arc<dyn ToolSource>>,
+    /// Prompts and resources, in place of those of MCP servers
+    pub features: Option<Arc<dyn Features>>,
 }
 
 /// State that depends on the configuration. A request uses the same state from its start to its
@@ -63,29 +95,82 @@ pub struct Live {
     /// The candidates for each model
     pub routes: Arc<Routes>,
     /// The clients
-    pub keys: Keys,
+    pub keys: Arc<Keys>,
     /// The tools that the gateway runs itself
     pub tools: Arc<Tools>,
+    /// The MCP servers
+    pub servers: Arc<McpServers>,
+    /// The functions of prefabs
+    pub functions: Arc<Functions>,
     /// Settings of the catalog and its prefabs
-    pub catalog: Arc<Catalog>,
+    pub catalog: Arc<CatalogSettings>,
+}
+
+/// What a configuration takes over from the one before, if it has not changed.
+#[derive(Default)]
+struct Before {
+    routes: Arc<Routes>,
+    servers: Arc<McpServers>,
+    keys: Option<Arc<Keys>>,
+}
+
+/// What the state of every configuration uses.
+struct Shared<'g> {
+    telemetry: &'g Telemetry,
+    prefabs: &'g Arc<Prefabs>,
+    additions: &'g Additions,
 }
 
 impl Live {
-    /// Creates the state of a configuration, which takes over what has not changed.
+    /// Creates the state of a configuration.
     fn new(
         config: &Config,
         env: Env<'_>,
-        telemetry: &Telemetry,
-        prefabs: &Arc<Prefabs>,
-        (routes_before, tools_before): (&Routes, &Tools),
-        keys: impl FnOnce() -> Keys,
+        Shared { telemetry, prefabs, additions }: Shared<'_>,
+        before: Before,
     ) -> Result<Live, ConfigError> {
-        let routes = Arc::new(routes(config, env, routes_before)?);
-        let models = catalog_models(config, &routes)?;
-        let tools = Tools::new(config, telemetry.ledger(), prefabs, models, tools_before)?;
+        let routes = Arc::new(routes(config, env, &before.routes)?);
         telemetry.metrics().know(routes.names());
+        let servers = McpServers::new(&config.mcp, &config.data, &before.servers)?;
+        let builtins = Builtins::open(config.tools.as_ref())?;
         let catalog = Arc::clone(&config.catalog);
-        Ok(Live { routes, keys: keys(), tools: Arc::new(tools), catalog })
+        let functions = Arc::new(Functions::new(
+            Arc::clone(prefabs),
+            Arc::clone(&catalog),
+            builtins.runnable().cloned().collect(),
+            servers.functions(),
+        ));
+        let models = CatalogModels::find(&catalog, &routes)?;
+        let elsewhere = config.prefab_gateway.as_ref();
+        let aliases = config.models.iter().filter(|(_, alias)| !alias.tools.is_empty());
+        let tools = Tools::new(Contributions {
+            builtins,
+            handlers: additions.handlers.clone(),
+            servers: config.mcp.keys().cloned().collect(),
+            sources: servers
+                .sources()
+                .into_iter()
+                .chain(additions.sources.iter().cloned())
+                .collect(),
+            catalog: catalog_tools::tools(&functions, &catalog, elsewhere, models)?,
+            open_catalog: catalog_tools::opener(&functions),
+            ledger: telemetry.ledger(),
+            sets: config.tool_sets.clone(),
+            aliases: aliases.map(|(name, alias)| (name.clone(), alias.tools.clone())).collect(),
+        })?;
+        catalog_tools::set_plan_tools(&functions, tools.for_functions());
+        let keys = match before.keys {
+            Some(keys) => keys.renew(&config.keys, Instant::now()),
+            None => Keys::new(&config.keys),
+        };
+        let (keys, tools, servers) = (Arc::new(keys), Arc::new(tools), Arc::new(servers));
+        Ok(Live { routes, keys, tools, servers, functions, catalog })
+    }
+
+    /// Lists the tools of MCP servers, and announces what changes at the servers, for as long as this state is in use.
+    pub fn follow(&self, announcer: &Announcer) {
+        self.tools.follow(announcer);
+        self.servers.follow(announcer);
     }
 }
 
@@ -96,14 +181,24 @@ impl Gateway {
         env: Env<'_>,
         telemetry: Telemetry,
     ) -> Result<Gateway, ConfigError> {
+        Gateway::with_additions(config, env, telemetry, Additions::default())
+    }
+
+    /// Creates a gateway from a configuration, with tools of the program that it is a part of.
+    pub fn with_additions(
+        config: &Config,
+        env: Env<'_>,
+        telemetry: Telemetry,
+        additions: Additions,
+    ) -> Result<Gateway, ConfigError> {
         let prefabs = Arc::new(Prefabs::new(config.data.clone(), Arc::clone(&config.catalog)));
-        let before = (&Routes::default(), &Tools::default());
-        let keys = || Keys::new(&config.keys);
-        let live = Live::new(config, env, &telemetry, &prefabs, before, keys)?;
+        let shared = Shared { telemetry: &telemetry, prefabs: &prefabs, additions: &additions };
+        let live = Live::new(config, env, shared, Before::default())?;
         let store = Arc::new(ExpiringStore::in_memory());
         let stores = Arc::new(RunStores {
             pending_turns: Arc::default(),
-            saved: Arc::default(),
+            saved: Arc::new(SavedRuns::new(Arc::clone(&store))),
+            journal: Arc::default(),
             conversations: Arc::new(Conversations::new(Arc::clone(&store))),
             approvals: Arc::new(Approvals::new(Arc::clone(&store))),
             handles: Arc::new(MemoryHandles::new(handle_limits())),
@@ -118,9 +213,11 @@ impl Gateway {
             responses,
             prefabs,
             plans: Arc::default(),
+            mcp: McpState::default(),
             announcer: Announcer::default(),
             budget: Budget::new(config.limits.budget()),
             telemetry,
+            additions,
         })
     }
 
@@ -134,7 +231,8 @@ impl Gateway {
             tracing::warn!("a value behind a handle cannot be read or written: {error}");
         });
         let stores = Arc::new(RunStores {
-            saved: Arc::new(SavedRuns::in_files(Arc::clone(&store), journal)),
+            saved: Arc::new(SavedRuns::new(Arc::clone(&store))),
+            journal: Arc::new(EffectJournal::in_file(journal)),
             conversations: Arc::new(Conversations::new(Arc::clone(&store))),
             approvals: Arc::new(Approvals::new(Arc::clone(&store))),
             handles: Arc::new(handles),
@@ -149,14 +247,30 @@ impl Gateway {
     /// unchanged upstream keeps its connections.
     pub fn reload(&self, config: &Config, env: Env<'_>) -> Result<(), ConfigError> {
         let old = self.live();
-        let keys = || old.keys.renew(&config.keys, Instant::now());
-        let before = (&*old.routes, &*old.tools);
-        let live = Live::new(config, env, &self.telemetry, &self.prefabs, before, keys)?;
+        let (routes, servers) = (Arc::clone(&old.routes), Arc::clone(&old.servers));
+        let before = Before { routes, servers, keys: Some(Arc::clone(&old.keys)) };
+        let Gateway { telemetry, prefabs, additions, .. } = self;
+        let live = Live::new(config, env, Shared { telemetry, prefabs, additions }, before)?;
         self.responses.configure(config.responses);
         self.plans.configure(config.plans);
         *self.live.write() = Arc::new(live);
-        self.live().tools.follow(&self.announcer);
+        self.live().follow(&self.announcer);
         Ok(())
+    }
+
+    /// Returns what plans need of the gateway, with the current configuration.
+    pub fn plan_state(&self) -> PlanState {
+        let live = self.live();
+        PlanState {
+            plans: Arc::clone(&self.plans),
+            keys: Arc::clone(&live.keys),
+            tools: Arc::clone(&live.tools),
+            runs: Arc::clone(&self.stores.saved),
+            journal: Arc::clone(&self.stores.journal),
+            handles: Arc::clone(&self.stores.handles),
+            telemetry: self.telemetry.clone(),
+            budget: Arc::clone(&self.budget),
+        }
     }
 
     /// Returns the state of the current configuration.
@@ -182,22 +296,4 @@ fn routes(config: &Config, env: Env<'_>, before: &Routes) -> Result<Routes, Conf
         upstream.models.iter().map(move |model| format!("{name}/{model}"))
     });
     Ok(Routes::new(remotes, aliases).with_overrides(overrides).with_listed(listed))
-}
-
-/// Finds the models that the tools of the catalog use.
-fn catalog_models(config: &Config, routes: &Routes) -> Result<CatalogModels, ConfigError> {
-    let refused = |key: &str, why: String| ConfigError::new(format!("catalog.{key}"), why);
-    let mut models = CatalogModels::default();
-    if let Some(name) = &config.catalog.filter_model {
-        let found = routes.model(name).map_err(|fault| refused("filter_model", fault.message))?;
-        models.filter = Some(found);
-    }
-    if let Some(name) = &config.catalog.embeddings {
-        let found = routes.find(name).map_err(|fault| refused("embeddings", fault.message))?;
-        let embedder = found.into_iter().find_map(Candidate::into_embedder);
-        let missing =
-            || refused("embeddings", format!("the upstream of `{name}` has no embeddings"));
-        models.embedder = Some(embedder.ok_or_else(missing)?);
-    }
-    Ok(models)
 }

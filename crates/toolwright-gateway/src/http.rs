@@ -8,12 +8,15 @@
 //!
 //! The server does not interpret requests: paths, dialects and keys belong to the service. It
 //! limits what one client may use: bytes, headers, connections, time
-//! ([`Limits`](crate::config::Limits)).
+//! ([`Limits`](self::config::Limits)).
 
 mod accept;
+pub mod address;
 mod answer;
 mod body;
+pub mod browser;
 mod budget;
+pub mod config;
 mod connection;
 mod drain;
 mod listen;

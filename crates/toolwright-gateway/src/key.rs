@@ -8,6 +8,7 @@
 
 mod allow;
 mod client;
+pub mod config;
 mod hash;
 mod limit;
 mod present;

@@ -1,31 +1,75 @@
-//! The gateway and the command around it: any client's dialect in, any vendor's out, on one port.
+//! The gateway as a library: any client's dialect in, any vendor's out, on one port.
 //!
-//! ```text
-//! key → config → telemetry → http → prefabs → mcp → tools → proxy → gateway → router → cli
+//! A [`Config`] is read from `toolwright.toml` or made in a program; a [`Gateway`] is its state, and a [`GatewayServer`]
+//! serves it. A program [adds](Additions) tools of its own, which chat requests, MCP clients and plans then use.
+//!
+//! ```
+//! use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//! use tokio::net::TcpStream;
+//! use toolwright_gateway::telemetry::Telemetry;
+//! use toolwright_gateway::{Config, Gateway, GatewayServer};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = Config { listen: "127.0.0.1:0".parse()?, ..Config::default() };
+//! let environment = |_: &str| None;
+//! let gateway = Gateway::new(&config, &environment, Telemetry::default())?;
+//! let server = GatewayServer::bind(gateway.into(), &config).await?;
+//! let (address, control) = (server.address(), server.control());
+//! let serving = tokio::spawn(server.run(std::future::pending()));
+//!
+//! // Any SDK would do.
+//! let body = r#"{"model": "offline/rules", "messages": [{"role": "user", "content": "hello"}]}"#;
+//! let head = format!(
+//!     "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+//!     body.len()
+//! );
+//! let mut connection = TcpStream::connect(address).await?;
+//! connection.write_all(format!("{head}{body}").as_bytes()).await?;
+//! let mut reply = String::new();
+//! connection.read_to_string(&mut reply).await?;
+//! assert!(reply.starts_with("HTTP/1.1 200") && reply.contains("chat.completion"), "{reply}");
+//!
+//! control.drain();
+//! serving.await??;
+//! # Ok(())
+//! # }
 //! ```
 //!
-//! Each module imports only from modules to its left.
+//! Each feature is a folder with its tables of the configuration, its state and its routes; [`gateway`] puts them together.
+//! A module imports only from modules to its left:
 //!
-//! - [`key`]: clients, their keys, their rights and their limits.
-//! - [`config`]: `toolwright.toml` and the environment.
-//! - [`telemetry`]: log, metrics, ledger, losses and traces of exchanges.
-//! - [`http`]: the server, with limits, drain and reload.
-//! - [`mcp`]: the clients of MCP servers.
-//! - [`tools`]: the tools that the gateway runs itself.
-//! - [`proxy`]: the exchange of a request and its reply.
-//! - [`prefabs`]: the files and signatures of the prefab interface.
-//! - [`gateway`]: the state, which a reload replaces.
-//! - [`router`]: the endpoints.
+//! ```text
+//! config → key → telemetry → http → fault → models → approvals → tools → mcp → proxy → catalog → responses → tool_runs
+//!        → plans → exchange → gateway
+//! ```
+//!
+//! The crate promises no stability: the program `toolwright` and its endpoints do.
 
+pub mod approvals;
+pub mod catalog;
 pub mod config;
+pub mod conversation;
+pub mod exchange;
+pub mod fault;
 pub mod gateway;
+pub mod handles;
 pub mod http;
+pub mod idempotency;
+pub mod inputs;
+pub mod journal;
 pub mod key;
 pub mod mcp;
+pub mod models;
 pub mod plans;
-pub mod prefabs;
 pub mod proxy;
-pub mod router;
+pub mod query;
+pub mod responses;
 pub mod telemetry;
 pub mod terminal;
+pub mod tool_runs;
 pub mod tools;
+
+pub use gateway::config::Config;
+pub use gateway::serve::{GatewayServer, ServeError};
+pub use gateway::{Additions, Gateway};

@@ -1,14 +1,17 @@
 //! The MCP servers of the configuration, as sources of tools.
 
 mod caller;
+pub mod config;
 pub mod features;
-pub mod fixtures;
 mod lists;
 mod login;
+pub mod named;
 pub mod pins;
+pub mod routes;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::Uri;
@@ -17,8 +20,9 @@ use tokio::time::sleep;
 use toolwright_catalog::runtime::McpFunctions;
 use toolwright_core::Tool;
 use toolwright_mcp::client::{Address, ServerCommand, ServerUrl};
-use toolwright_mcp::server::Announcer;
+use toolwright_mcp::server::{Announcer, Features};
 use toolwright_mcp::{Client, ListKind, McpSource};
+use toolwright_runtime::call::Glob;
 use toolwright_runtime::toolbox::ToolSource;
 use toolwright_transport::oauth::TokenStore;
 use toolwright_transport::{Deadlines, HttpClient, Proxy, TransportError};
@@ -27,7 +31,10 @@ use caller::CallerClients;
 pub use caller::CallerTokens;
 pub use login::{McpTokens, authorization};
 
-use crate::config::{Config, ConfigError, McpPlace, McpServer, McpValue, PinMode};
+use self::config::{McpPlace, McpServer, McpValue, PinMode};
+use crate::config::{ConfigError, MCP};
+use crate::key;
+use crate::tools::Tools;
 use features::{MayUse, McpFeatures};
 use lists::Lists;
 use pins::Pins;
@@ -38,12 +45,13 @@ const STREAM_DEADLINE: Duration = Duration::from_hours(24);
 /// How often it is looked whether changed tools were approved.
 const APPROVAL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Closes the streams of a request of a session, which its client then continues. In the context of the request.
-pub struct StreamControl(pub Box<dyn Fn() + Send + Sync>);
-
 /// The clients of the MCP servers.
 #[derive(Default)]
-pub struct McpServers(BTreeMap<String, Arc<Connected>>);
+pub struct McpServers {
+    servers: BTreeMap<String, Arc<Connected>>,
+    /// Announces what changes at the servers
+    following: OnceLock<JoinSet<()>>,
+}
 
 /// A server and what is known of it.
 struct Connected {
@@ -61,25 +69,33 @@ struct Connected {
 
 impl McpServers {
     /// Creates the clients of a configuration. A server whose address has not changed keeps its connection.
-    pub fn new(config: &Config, before: &McpServers) -> Result<McpServers, ConfigError> {
-        McpServers::with_pins(config, before, |pins| pins)
+    pub fn new(
+        settings: &BTreeMap<String, McpServer>,
+        data: &Path,
+        before: &McpServers,
+    ) -> Result<McpServers, ConfigError> {
+        McpServers::with_pins(settings, data, before, |pins| pins)
     }
 
     /// Creates the clients of a configuration, which leave the approved definitions of tools as they are.
-    pub fn inspect(config: &Config) -> Result<McpServers, ConfigError> {
-        McpServers::with_pins(config, &McpServers::default(), Pins::read_only)
+    pub fn inspect(
+        settings: &BTreeMap<String, McpServer>,
+        data: &Path,
+    ) -> Result<McpServers, ConfigError> {
+        McpServers::with_pins(settings, data, &McpServers::default(), Pins::read_only)
     }
 
     fn with_pins(
-        config: &Config,
+        servers: &BTreeMap<String, McpServer>,
+        data: &Path,
         before: &McpServers,
         set: impl Fn(Pins) -> Pins,
     ) -> Result<McpServers, ConfigError> {
-        let tokens: Arc<dyn TokenStore> = Arc::new(McpTokens::new(&config.data));
+        let tokens: Arc<dyn TokenStore> = Arc::new(McpTokens::new(data));
         let mut connected = BTreeMap::new();
-        for (name, settings) in &config.mcp {
+        for (name, settings) in servers {
             let digest = digest(&settings.place);
-            let same = before.0.get(name).filter(|known| known.digest == digest);
+            let same = before.servers.get(name).filter(|known| known.digest == digest);
             let (client, callers, lists) = if let Some(known) = same {
                 (known.client.clone(), known.callers.clone(), known.lists.clone())
             } else {
@@ -92,25 +108,24 @@ impl McpServers {
                 (Client::new(name.as_str(), address), callers, Arc::default())
             };
             let mode = settings.pins;
-            let pins =
-                (mode != PinMode::Off).then(|| Arc::new(set(Pins::new(&config.data, name, mode))));
+            let pins = (mode != PinMode::Off).then(|| Arc::new(set(Pins::new(data, name, mode))));
             let source = Arc::new(source(&client, callers.as_ref(), pins.as_ref(), settings));
             let settings = settings.clone();
             let own = Connected { client, callers, lists, pins, digest, settings, source };
             connected.insert(name.clone(), Arc::new(own));
         }
-        Ok(McpServers(connected))
+        Ok(McpServers { servers: connected, following: OnceLock::new() })
     }
 
     /// Returns the tools of each server.
     pub fn sources(&self) -> Vec<Arc<dyn ToolSource>> {
-        self.0.values().map(|own| Arc::clone(&own.source) as Arc<dyn ToolSource>).collect()
+        self.servers.values().map(|own| Arc::clone(&own.source) as Arc<dyn ToolSource>).collect()
     }
 
     /// Returns what calls the tools of the servers as functions of prefabs.
     pub fn functions(&self) -> McpFunctions {
         let sources: BTreeMap<String, Arc<McpSource>> =
-            self.0.iter().map(|(name, own)| (name.clone(), own.source.clone())).collect();
+            self.servers.iter().map(|(name, own)| (name.clone(), own.source.clone())).collect();
         Arc::new(move |server: &str, tool: &str, definition: Tool| match sources.get(server) {
             Some(source) => source.function(tool, definition),
             None => Err(format!("the configuration has no table [mcp.{server}]")),
@@ -119,52 +134,84 @@ impl McpServers {
 
     /// Returns the client of a server.
     pub fn client(&self, name: &str) -> Option<&Client> {
-        self.0.get(name).map(|own| &own.client)
+        self.servers.get(name).map(|own| &own.client)
     }
 
     /// Returns the tools of a server, called with the gateway's own access to it.
     pub fn source(&self, name: &str) -> Option<McpSource> {
-        self.0.get(name).map(|own| source(&own.client, None, own.pins.as_ref(), &own.settings))
+        self.servers
+            .get(name)
+            .map(|own| source(&own.client, None, own.pins.as_ref(), &own.settings))
     }
 
     /// Returns the name that a tool has at its server.
     pub fn own_name(&self, server: &str, tool: &str) -> Option<String> {
-        self.0.get(server)?.source.own_name(tool)
+        self.servers.get(server)?.source.own_name(tool)
     }
 
     /// Whether it is believed what a server says about the effects of its tools.
     pub fn trusts_annotations(&self, server: &str) -> bool {
-        self.0.get(server).is_some_and(|own| own.settings.trust_annotations)
+        self.servers.get(server).is_some_and(|own| own.settings.trust_annotations)
     }
 
     /// Returns the name of the server at a URL.
     pub fn at_url(&self, url: &Uri) -> Option<&str> {
         let is_there =
             |place: &McpPlace| matches!(place, McpPlace::Url { url: own, .. } if own == url);
-        self.0.iter().find(|(_, own)| is_there(&own.settings.place)).map(|(name, _)| name.as_str())
+        self.servers
+            .iter()
+            .find(|(_, own)| is_there(&own.settings.place))
+            .map(|(name, _)| name.as_str())
     }
 
-    /// Returns the prompts and resources of all servers, or of one.
-    pub fn features(&self, server: Option<&str>, may_use: MayUse) -> McpFeatures {
-        let servers = self.0.iter().filter(|(name, _)| server.is_none_or(|own| own == *name));
+    /// Returns the prompts and resources that a client may use over MCP: all, or those of one server or tool set.
+    pub fn features(
+        &self,
+        tools: &Tools,
+        place: Option<&str>,
+        client: &Arc<key::Client>,
+    ) -> Arc<dyn Features> {
+        let client = client.clone();
+        let set = place.and_then(|place| tools.set_patterns(place)).map(<[String]>::to_vec);
+        let server = place.filter(|_| set.is_none());
+        let may_use = move |server: &str, name: &str| {
+            let is_in_set = set.as_ref().is_none_or(|set| {
+                set.iter().any(|own| {
+                    own.strip_prefix(MCP) == Some(server) || Glob::new(own).matches(name)
+                })
+            });
+            is_in_set && client.may_read(name)
+        };
+        Arc::new(self.features_of(server, Box::new(may_use)))
+    }
+
+    /// Returns all prompts and resources.
+    pub fn all_features(&self) -> Arc<dyn Features> {
+        Arc::new(self.features_of(None, Box::new(|_, _| true)))
+    }
+
+    fn features_of(&self, server: Option<&str>, may_use: MayUse) -> McpFeatures {
+        let servers = self.servers.iter().filter(|(name, _)| server.is_none_or(|own| own == *name));
         let servers = servers.map(|(_, own)| own.clone()).collect();
         McpFeatures::new(servers, server.is_none(), may_use)
     }
 
     /// Returns the approved definitions of a server's tools, unless they are off.
     pub fn pins(&self, name: &str) -> Option<&Pins> {
-        self.0.get(name)?.pins.as_deref()
+        self.servers.get(name)?.pins.as_deref()
     }
 
     /// Returns the number of tools with changed definitions of each server.
     pub fn changed_definitions(&self) -> impl Iterator<Item = (&str, usize)> {
-        let pinned = self.0.iter().filter_map(|(name, own)| Some((name, own.pins.as_ref()?)));
+        let pinned = self.servers.iter().filter_map(|(name, own)| Some((name, own.pins.as_ref()?)));
         pinned.map(|(name, pins)| (name.as_str(), pins.changed_tools().len()))
     }
 
-    /// Announces changes of the prompts and resources of all servers, and lists tools again that were approved, in tasks.
-    pub fn follow(&self, announcer: &Announcer, tasks: &mut JoinSet<()>) {
-        for own in self.0.values() {
+    /// Announces changes of the prompts and resources of all servers, and lists tools again that were approved, for as long
+    /// as the servers are in use.
+    pub fn follow(&self, announcer: &Announcer) {
+        let mut tasks = JoinSet::new();
+        for own in self.servers.values() {
             let Some(pins) = own.pins.clone() else { continue };
             let client = own.client.clone();
             tasks.spawn(async move {
@@ -181,7 +228,7 @@ impl McpServers {
         let lists =
             [(ListKind::Prompts, &announcer.prompts), (ListKind::Resources, &announcer.resources)];
         for (kind, sender) in lists {
-            for own in self.0.values() {
+            for own in self.servers.values() {
                 let (mut changes, sender) = (own.client.changes(kind), sender.clone());
                 tasks.spawn(async move {
                     while changes.changed().await.is_ok() {
@@ -190,16 +237,12 @@ impl McpServers {
                 });
             }
         }
-    }
-
-    /// Whether there is a server of this name.
-    pub fn contains(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        let _ = self.following.set(tasks);
     }
 
     /// Returns the names of the servers.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.servers.keys().map(String::as_str)
     }
 }
 

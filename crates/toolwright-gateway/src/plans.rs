@@ -1,5 +1,8 @@
 //! Runs of plans: the engine, and those who watch runs. The journal is opened when it is first needed.
 
+pub mod config;
+pub mod routes;
+
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::future::Future;
@@ -17,7 +20,7 @@ use toolwright_plan::journal::SqlitePlanJournal;
 use toolwright_plan::{LocalEngine, Observer, PlanEvent};
 use toolwright_runtime::Toolbox;
 
-use crate::config;
+use crate::fault::unavailable;
 
 /// The file in the data folder for runs of plans.
 pub const PLAN_FILE: &str = "plans.sqlite";
@@ -38,7 +41,7 @@ type Watched = HashMap<Arc<str>, broadcast::WeakSender<PlanEvent>>;
 pub struct Plans {
     /// The data folder; without one, runs end with the process
     data: Option<PathBuf>,
-    settings: Mutex<config::Plans>,
+    settings: Mutex<config::PlanSettings>,
     engine: OnceCell<LocalEngine>,
     /// The runs that are being driven
     watched: Mutex<Watched>,
@@ -77,7 +80,7 @@ impl Drop for Plans {
 
 impl Plans {
     /// Creates the runs of a data folder, which must exist.
-    pub fn new(data: PathBuf, settings: config::Plans) -> Plans {
+    pub fn new(data: PathBuf, settings: config::PlanSettings) -> Plans {
         let mut plans = Plans::default();
         plans.configure(settings);
         plans.data = Some(data);
@@ -85,12 +88,12 @@ impl Plans {
     }
 
     /// Changes the settings.
-    pub fn configure(&self, settings: config::Plans) {
+    pub fn configure(&self, settings: config::PlanSettings) {
         *self.settings.lock() = settings;
     }
 
     /// Returns the settings.
-    pub fn settings(&self) -> config::Plans {
+    pub fn settings(&self) -> config::PlanSettings {
         *self.settings.lock()
     }
 
@@ -166,11 +169,7 @@ impl Plans {
             let opened = opened.await.map_err(|error| error.to_string())?;
             Ok(engine.with_journal(Arc::new(opened.map_err(|error| error.to_string())?)))
         });
-        let engine = engine.await.map_err(|why: String| {
-            tracing::warn!("the journal of plans cannot be opened: {why}");
-            let message = "The gateway cannot use its data folder now. Its log says why.";
-            Fault { status: Some(503), ..Fault::new(FaultClass::Internal, message) }
-        })?;
+        let engine = engine.await.map_err(|why: String| unavailable(&why))?;
         Ok(engine.with_toolbox(toolbox))
     }
 

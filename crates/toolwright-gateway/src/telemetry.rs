@@ -8,6 +8,7 @@
 //! Nothing here blocks: counters are atomic, and separate threads write lines and entries.
 
 mod attempts;
+pub mod config;
 mod functions;
 pub mod id;
 pub mod ledger;
@@ -24,6 +25,7 @@ mod run;
 pub mod trace;
 mod wire;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -34,7 +36,7 @@ use toolwright_runtime::Caller;
 use toolwright_runtime::ledger::{Ledger, LedgerError, MemoryLedger};
 use toolwright_runtime::store::StoreError;
 
-use crate::config::{self, Config, LogFormat};
+use self::config::{LedgerSettings, LogFormat, LogSettings, TelemetrySettings};
 
 pub use attempts::AttemptContext;
 pub use id::RequestId;
@@ -56,8 +58,8 @@ struct Inner {
     records: Records,
     losses: Losses,
     refusals: Refusals,
-    log: config::Log,
-    ledger: config::Ledger,
+    log: LogSettings,
+    ledger: LedgerSettings,
     /// Whether spans are exported
     traces: AtomicBool,
     #[cfg(feature = "otel")]
@@ -65,15 +67,15 @@ struct Inner {
 }
 
 impl Telemetry {
-    /// Creates telemetry with a ledger. The configuration sets log and losses.
-    pub fn new(records: Records, config: &Config) -> Telemetry {
+    /// Creates telemetry with a ledger.
+    pub fn new(records: Records, settings: &TelemetrySettings) -> Telemetry {
         Telemetry(Arc::new(Inner {
             metrics: Metrics::new(),
             records,
-            losses: Losses::new(config.losses.max_entries),
+            losses: Losses::new(settings.losses.max_entries),
             refusals: Refusals::default(),
-            log: config.log.clone(),
-            ledger: config.ledger.clone(),
+            log: settings.log.clone(),
+            ledger: settings.ledger.clone(),
             traces: AtomicBool::new(false),
             #[cfg(feature = "otel")]
             exporter: std::sync::OnceLock::new(),
@@ -81,8 +83,8 @@ impl Telemetry {
     }
 
     /// Creates telemetry with a ledger in the data folder.
-    pub fn open(config: &Config) -> Result<Telemetry, RecordsError> {
-        Ok(Telemetry::new(Records::open(&config.data, &config.ledger)?, config))
+    pub fn open(data: &Path, settings: &TelemetrySettings) -> Result<Telemetry, RecordsError> {
+        Ok(Telemetry::new(Records::open(data, &settings.ledger)?, settings))
     }
 
     /// Waits until the ledger accepts entries, up to the configured limit. A request that is refused
@@ -237,6 +239,6 @@ impl Telemetry {
 impl Default for Telemetry {
     /// Creates telemetry with a ledger in memory.
     fn default() -> Telemetry {
-        Telemetry::new(Records::Memory(MemoryLedger::new()), &Config::default())
+        Telemetry::new(Records::Memory(MemoryLedger::new()), &TelemetrySettings::default())
     }
 }

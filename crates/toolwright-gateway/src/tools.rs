@@ -2,10 +2,12 @@
 //!
 //! A request selects tools with the header `toolwright-tools`, or with a model alias that has
 //! tools. A tool with effects runs if the configuration allows it, or with the approval of a person.
+//!
+//! MCP servers and the catalog, which stand above, contribute their tools: [`Contributions`].
 
-mod catalog;
+mod builtins;
+pub mod config;
 mod lazy;
-mod servers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -14,23 +16,20 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use toolwright_catalog::{Access, FunctionSource, tools, without_version};
+use toolwright_catalog::tools::{self, CatalogFuture, CatalogTools};
+use toolwright_catalog::{Access, FunctionSource, without_version};
 use toolwright_core::{Fault, FaultClass, suggest};
-use toolwright_mcp::server::{Announcer, Features};
-use toolwright_runtime::builtin::{self, Root};
-use toolwright_runtime::call::{Glob, Policy, Rule, Verdict};
+use toolwright_mcp::server::Announcer;
+use toolwright_runtime::call::Glob;
 use toolwright_runtime::ledger::{Entry, Ledger};
-use toolwright_runtime::toolbox::{CompiledTool, MissingTool, ToolboxError};
-use toolwright_runtime::{Effect, Handler, Limits, Toolbox};
+use toolwright_runtime::toolbox::{CompiledTool, MissingTool, ToolSource, ToolboxError};
+use toolwright_runtime::{Handler, Limits, Toolbox};
 
-pub use self::catalog::{CatalogModels, UpstreamEmbedder};
+pub use self::builtins::Builtins;
 use self::lazy::LazyToolbox;
-pub use self::servers::ServerTool;
-use crate::config::{self, CATALOG, Config, ConfigError, MCP};
+use crate::config::{CATALOG, ConfigError, MCP};
+use crate::fault::unavailable;
 use crate::key::Client;
-use crate::mcp::McpServers;
-use crate::mcp::fixtures::{self, ChangingSource};
-use crate::prefabs::{Functions, Prefabs, unavailable};
 
 /// The header that names the tools, separated by commas; `*` means all that may run.
 pub const HEADER: HeaderName = HeaderName::from_static("toolwright-tools");
@@ -44,24 +43,46 @@ const MAX_NAMED: usize = 50;
 /// How long a request waits until the tools of MCP servers were listed.
 const LISTING_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Why a tool with effects needs approval.
-const GUARDED: &str = "It changes something.";
+/// What the tools of a gateway are made of.
+pub struct Contributions {
+    /// The built-in tools
+    pub builtins: Builtins,
+    /// Further tools
+    pub handlers: Vec<Handler>,
+    /// The names of the MCP servers
+    pub servers: BTreeSet<String>,
+    /// The tools of MCP servers, and of others that have them only later
+    pub sources: Vec<Arc<dyn ToolSource>>,
+    /// The tools of the catalog
+    pub catalog: CatalogTools,
+    /// Opens the catalog, whose functions are tools as well
+    pub open_catalog: OpenCatalog,
+    /// Records calls
+    pub ledger: Arc<dyn Ledger>,
+    /// Names and patterns of the tools of named sets
+    pub sets: BTreeMap<String, Vec<String>>,
+    /// The tools of model aliases
+    pub aliases: BTreeMap<String, Vec<String>>,
+}
+
+/// Opens the catalog.
+pub type OpenCatalog = Arc<dyn Fn() -> CatalogFuture + Send + Sync>;
 
 /// The tools of a gateway.
-#[derive(Default)]
 pub struct Tools {
     toolbox: LazyToolbox,
     /// The names of the built-in tools
     builtins: Vec<String>,
     /// Tools with effects that the configuration does not allow
     guarded: BTreeSet<String>,
-    ledger: Option<Arc<dyn Ledger>>,
+    ledger: Arc<dyn Ledger>,
     /// Runs functions of prefabs: policy and ledger, without tools
     calls: Toolbox,
-    /// The functions of prefabs
-    functions: Arc<Functions>,
-    /// The MCP servers, whose tools are in the toolbox
-    mcp: McpServers,
+    /// The tools of plans that are published as functions
+    for_functions: Toolbox,
+    open_catalog: OpenCatalog,
+    /// The names of the MCP servers, whose tools are in the toolbox
+    servers: BTreeSet<String>,
     /// Whether the tools of the MCP servers were listed
     listed: watch::Sender<bool>,
     /// Follows the tools of the MCP servers
@@ -75,58 +96,19 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Creates the tools of a configuration, with the ledger that records their calls.
-    pub fn new(
-        config: &Config,
-        ledger: Arc<dyn Ledger>,
-        prefabs: &Arc<Prefabs>,
-        models: CatalogModels,
-        before: &Tools,
-    ) -> Result<Tools, ConfigError> {
-        let refused = |what: String| ConfigError::new("tools", what);
-        let (mut handlers, mut allow, mut limits) = (Vec::new(), &[][..], config::default_limits());
-        if let Some(tools) = &config.tools {
-            let root = Root::open(&tools.root)
-                .map_err(|error| refused(format!("{}: {error}", tools.root.display())))?;
-            handlers = builtin::handlers(root);
-            (allow, limits) = (&tools.allow, tools.limits);
-        }
-        let name = |handler: &Handler| handler.tool().name.clone();
-        let (builtins, guarded): (Vec<String>, BTreeSet<String>) = {
-            let effects = handlers.iter().filter(|own| own.settings().effect != Effect::None);
-            let guarded = effects.map(name).filter(|own| !allow.contains(own)).collect();
-            (handlers.iter().map(name).collect(), guarded)
-        };
-        let mut policy = Policy::default();
-        if !guarded.is_empty() {
-            let names = guarded.iter().map(String::as_str);
-            policy =
-                policy.with_rule(Rule::new(Verdict::Ask).with_tools(names).with_reason(GUARDED));
-        }
-        let runnable = handlers.iter().filter(|own| !guarded.contains(&own.tool().name)).cloned();
-        let settings = Arc::clone(&config.catalog);
-        let mcp = McpServers::new(config, &before.mcp)?;
-        let functions =
-            Functions::new(Arc::clone(prefabs), settings, runnable.collect(), mcp.functions());
-        let functions = Arc::new(functions);
-        let catalog = catalog::tools(&functions, config, models);
-        let catalog =
-            catalog.map_err(|error| ConfigError::new("prefab_gateway", error.to_string()))?;
-        if config.mcp_fixtures {
-            handlers.extend(fixtures::handlers());
-        }
-        let mut sources = mcp.sources();
-        if config.mcp_fixtures {
-            sources.push(Arc::new(ChangingSource::default()));
-        }
+    /// Puts the tools of a gateway together.
+    pub fn new(parts: Contributions) -> Result<Tools, ConfigError> {
+        let Contributions { builtins, handlers, catalog, ledger, sources, .. } = parts;
+        let names = builtins.handlers.iter().map(|handler| handler.tool().name.clone()).collect();
+        let (policy, records) = (builtins.policy(), Arc::clone(&ledger));
+        let mut handlers: Vec<Handler> = builtins.handlers.into_iter().chain(handlers).collect();
         let has_sources = !sources.is_empty();
-        let records = Some(Arc::clone(&ledger));
         let complete = move |handlers: Vec<Handler>| {
             let toolbox = Toolbox::new(handlers)?;
             Ok(toolbox.with_policy(policy.clone()).with_ledger(ledger.clone()))
         };
-        let refused = |error: ToolboxError| refused(error.to_string());
-        let (toolbox, calls, base) = if handlers.is_empty() && !has_sources {
+        let refused = |error: ToolboxError| ConfigError::new("tools", error.to_string());
+        let (toolbox, calls, for_functions) = if handlers.is_empty() && !has_sources {
             let calls = complete(Vec::new()).map_err(refused)?;
             let toolbox = LazyToolbox::new(move || {
                 complete(catalog.handlers()).unwrap_or_else(|error| {
@@ -138,25 +120,23 @@ impl Tools {
         } else {
             handlers.extend(catalog.handlers());
             let toolbox = complete(handlers).map_err(refused)?.with_sources(sources);
-            let (calls, base) = (toolbox.only([]), toolbox.clone());
-            (LazyToolbox::new(move || toolbox), calls, base)
+            let (calls, for_functions) = (toolbox.only([]), toolbox.clone());
+            (LazyToolbox::new(move || toolbox), calls, for_functions)
         };
-        catalog::set_plan_tools(&functions, base);
-        let aliases = config.models.iter().filter(|(_, alias)| !alias.tools.is_empty());
-        let aliases = aliases.map(|(name, alias)| (name.clone(), alias.tools.clone())).collect();
         Ok(Tools {
             toolbox,
+            builtins: names,
+            guarded: builtins.guarded,
             ledger: records,
-            builtins,
-            guarded,
             calls,
-            functions,
-            mcp,
+            for_functions,
+            open_catalog: parts.open_catalog,
+            servers: parts.servers,
             listed: watch::Sender::new(!has_sources),
             following: OnceLock::new(),
-            sets: config.tool_sets.clone(),
-            aliases,
-            limits,
+            sets: parts.sets,
+            aliases: parts.aliases,
+            limits: builtins.limits,
         })
     }
 
@@ -176,7 +156,6 @@ impl Tools {
                 }
             });
         }
-        self.mcp.follow(announcer, &mut following);
         let listed = self.listed.clone();
         following.spawn(async move {
             tokio::time::sleep(LISTING_DEADLINE).await;
@@ -230,9 +209,8 @@ impl Tools {
     /// Returns the tools that plans of a client may use, or all: those of the toolbox, and the functions of the catalog,
     /// by `prefab/function` or `prefab@version/function`.
     pub fn for_plans(&self, client: Option<&Arc<Client>>) -> Toolbox {
-        let functions = self.function_source();
         let access = client.map_or_else(Access::everything, |client| self.access(client));
-        catalog::permitted(&self.toolbox, functions, access)
+        permitted(&self.toolbox, self.function_source(), access)
     }
 
     /// Returns the tools that a client may use over MCP: all, or those of one MCP server or tool set.
@@ -241,7 +219,7 @@ impl Tools {
         let Some(place) = place else {
             return Some(self.toolbox.filtered(move |name| client.may_call(name)));
         };
-        if self.mcp.contains(place) {
+        if self.servers.contains(place) {
             let (all, place) = (self.toolbox.clone(), place.to_owned());
             let rule = move |name: &str| all.is_of_source(name, &place) && client.may_call(name);
             return Some(self.toolbox.filtered(rule));
@@ -251,31 +229,19 @@ impl Tools {
         Some(self.toolbox.only(names))
     }
 
-    /// Returns the prompts and resources of MCP servers that a client may use over MCP: all, or those of one server or
-    /// tool set.
-    pub fn features(&self, place: Option<&str>, client: &Arc<Client>) -> Arc<dyn Features> {
-        let client = client.clone();
-        let set = place.and_then(|place| self.sets.get(place)).cloned();
-        let server = place.filter(|_| set.is_none());
-        let may_use = move |server: &str, name: &str| {
-            let is_in_set = set.as_ref().is_none_or(|set| {
-                set.iter().any(|own| {
-                    own.strip_prefix(MCP) == Some(server) || Glob::new(own).matches(name)
-                })
-            });
-            is_in_set && client.may_read(name)
-        };
-        Arc::new(self.mcp.features(server, Box::new(may_use)))
+    /// Returns the tools of plans that are published as functions.
+    pub fn for_functions(&self) -> &Toolbox {
+        &self.for_functions
     }
 
-    /// Returns the prompts and resources of all MCP servers.
-    pub fn all_features(&self) -> Arc<dyn Features> {
-        Arc::new(self.mcp.features(None, Box::new(|_, _| true)))
+    /// Returns the names of the MCP servers.
+    pub fn servers(&self) -> impl Iterator<Item = &str> {
+        self.servers.iter().map(String::as_str)
     }
 
-    /// Returns the MCP servers.
-    pub fn mcp(&self) -> &McpServers {
-        &self.mcp
+    /// Returns the names and patterns of a tool set.
+    pub fn set_patterns(&self, name: &str) -> Option<&[String]> {
+        self.sets.get(name).map(Vec::as_slice)
     }
 
     /// Returns the toolbox for a request, if it selects tools. `further` are tools of servers that it names.
@@ -346,8 +312,8 @@ impl Tools {
     }
 
     fn function_source(&self) -> FunctionSource {
-        let functions = Arc::clone(&self.functions);
-        FunctionSource::opened_by(move || catalog::open(&functions))
+        let open = Arc::clone(&self.open_catalog);
+        FunctionSource::opened_by(move || open())
     }
 
     /// Returns a toolbox without tools, with the policy and the ledger of the gateway's calls.
@@ -357,14 +323,9 @@ impl Tools {
 
     /// Records an entry in the ledger of the calls.
     pub fn record(&self, entry: Option<Entry>) {
-        if let (Some(ledger), Some(entry)) = (&self.ledger, entry) {
-            ledger.record(entry);
+        if let Some(entry) = entry {
+            self.ledger.record(entry);
         }
-    }
-
-    /// Returns the functions of prefabs.
-    pub fn functions(&self) -> &Functions {
-        &self.functions
     }
 
     /// Returns what a client may see of the catalog: what it may call.
@@ -429,10 +390,10 @@ impl Tools {
         let of_source = |server| self.toolbox.names_of_source(server);
         let from_mcp: Vec<_> = match name.strip_prefix(MCP) {
             Some(server) => {
-                self.mcp.contains(server).then_some(())?;
+                self.servers.contains(server).then_some(())?;
                 return Some(of_source(server).iter().map(ToString::to_string).collect());
             }
-            None if name == "*" => self.mcp.names().flat_map(of_source).collect(),
+            None if name == "*" => self.servers().flat_map(of_source).collect(),
             None => return None,
         };
         let own = self.runnable().map(str::to_owned);
@@ -456,7 +417,7 @@ impl Tools {
     }
 
     fn unknown(&self, name: &str, place: &str) -> Fault {
-        if self.builtins.is_empty() && self.mcp.names().next().is_none() {
+        if self.builtins.is_empty() && self.servers.is_empty() {
             let why = "The gateway has only the tools of its catalog (`catalog`): its operator adds \
                        others with the tables `[tools]` and `[mcp.NAME]`.";
             return unknown(place, name, why);
@@ -467,6 +428,12 @@ impl Tools {
         let shown: Vec<&str> = names.iter().map(|own| &**own).take(MAX_NAMED).collect();
         unknown(place, name, &hint.unwrap_or_else(|| format!("There are: {}.", shown.join(", "))))
     }
+}
+
+/// Returns the tools and functions that may be called.
+pub(crate) fn permitted(toolbox: &Toolbox, functions: FunctionSource, access: Access) -> Toolbox {
+    let functions = functions.with_access(access.clone());
+    toolbox.filtered(move |name| access.permits(name)).with_unlisted(Arc::new(functions))
 }
 
 fn unknown(place: &str, name: &str, hint: &str) -> Fault {

@@ -8,7 +8,7 @@ use toolwright_core::Json;
 use toolwright_json::{Number, Object};
 
 use super::message::{Request, RpcError};
-use super::protocol::{HEADER_MISMATCH, meta};
+use super::protocol::{HEADER_MISMATCH, header, meta};
 
 const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";
@@ -145,10 +145,10 @@ pub fn header_mismatch<'h>(
     let params = &request.params;
     let version = params.get(meta::META).and_then(|own| own.get(meta::VERSION));
     let mut expected = vec![
-        ("mcp-protocol-version".to_owned(), version.and_then(Json::as_str).map(str::to_owned)),
-        ("mcp-method".to_owned(), Some(request.method.clone())),
+        (header::VERSION.to_string(), version.and_then(Json::as_str).map(str::to_owned)),
+        (header::METHOD.to_string(), Some(request.method.clone())),
     ];
-    expected.extend(request.target().map(|name| ("mcp-name".to_owned(), Some(name.to_owned()))));
+    expected.extend(request.target().map(|name| (header::NAME.to_string(), Some(name.to_owned()))));
     let arguments = params.get("arguments").and_then(Json::as_object);
     for parameter in schema.and_then(|schema| parameters(schema).ok()).into_iter().flatten() {
         let value = arguments.and_then(|arguments| parameter.text(arguments));

@@ -11,7 +11,54 @@
 //! again when the server has ended, and speaks the era of the server. [`McpSource`] offers the tools of a server to
 //! a [`Toolbox`](toolwright_runtime::Toolbox); prompts, resources and completion are methods of the client.
 //!
-//! Messages are read into exact JSON (`message`), so numbers keep their digits in both directions.
+//! The other side is a [`Server`](server::Server): it offers a toolbox to the clients that a host connects to it.
+//!
+//! ```
+//! # extern crate toolwright_runtime as toolwright;
+//! use std::sync::Arc;
+//!
+//! use tokio::io::{AsyncBufReadExt, BufReader, duplex};
+//! use toolwright_mcp::server::{Announcer, Exchange, NoFeatures, Server, serve_stdio};
+//! use toolwright_runtime::prelude::*;
+//!
+//! /// Adds two numbers.
+//! #[tool(read_only)]
+//! fn add(left: i64, right: i64) -> i64 {
+//!     left + right
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let toolbox = Toolbox::new([add::handler()])?;
+//! let announcer = Announcer::default();
+//! let exchange = |outbox| Exchange {
+//!     session: Session::new("first"),
+//!     toolbox: toolbox.clone(),
+//!     features: Arc::new(NoFeatures),
+//!     outbox,
+//!     changes: announcer.subscribe(),
+//!     may_approve: Arc::new(|_: &str| false),
+//! };
+//! // A client writes one message on each line; a program passes its stdin and stdout.
+//! let meta = r#"{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+//!     "io.modelcontextprotocol/clientCapabilities": {}}"#.replace('\n', " ");
+//! let call = format!(
+//!     r#"{{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+//!         "params": {{"name": "add", "arguments": {{"left": 2, "right": 3}}, "_meta": {meta}}}}}"#
+//! );
+//! let (output, answers) = duplex(64 * 1024);
+//! serve_stdio(Server::new(), exchange, call.replace('\n', " ").as_bytes(), output).await?;
+//!
+//! let answer = BufReader::new(answers).lines().next_line().await?.unwrap_or_default();
+//! let answer = Json::parse(&answer)?;
+//! let text = answer.pointer("/result/content/0/text");
+//! assert_eq!(text.and_then(|text| text.as_str()), Some("5"), "{answer}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Messages are read into exact JSON (`message`), so numbers keep their digits in both directions. The crate promises no
+//! stability of its own: depend on `toolwright`, which exports it.
 
 pub mod client;
 mod header;
@@ -19,7 +66,7 @@ mod interaction;
 mod message;
 mod output;
 mod pins;
-mod protocol;
+pub mod protocol;
 mod redaction;
 pub mod server;
 mod source;

@@ -9,9 +9,9 @@ use toolwright_dialects::dialect::mcp::{Era, Mcp};
 use toolwright_json::Object;
 
 use toolwright_runtime::error::ToolError;
-use toolwright_runtime::handle::{StoredValue, content_json, shape, stored_media};
+use toolwright_runtime::handle::shape;
 use toolwright_runtime::handler::ToolResult;
-use toolwright_runtime::output::{Content, Output};
+use toolwright_runtime::output::{Content, Output, Piece};
 
 /// A result as the server sent it, for hosts that pass it on.
 #[derive(Debug, Clone)]
@@ -54,36 +54,32 @@ pub fn read_result(result: Object, era: Era) -> ToolResult {
 /// Reads a result of a server, whose name tells the URIs of its resources from those of others.
 pub(super) fn read_result_of(server: Option<&str>, result: Object, era: Era) -> ToolResult {
     let wire = WireResult { result: result.clone(), server: server.map(Arc::from) };
-    let mut content = read_content(result, era)?;
+    let mut contents = read_contents(result, era)?;
     // Servers repeat a text as the only member of the structured content.
-    let repeats = |piece: &Content| match piece {
-        Content::Json(Json::Object(object)) if object.len() == 1 => {
-            let text = object.iter().next().and_then(|(_, value)| value.as_str());
-            text.is_some_and(|text| content.contains(&Content::Text(text.to_owned())))
+    let repeats = |content: &Content| match content.as_json() {
+        Some(Json::Object(object)) if object.len() == 1 => {
+            let member = object.iter().next().and_then(|(_, value)| value.as_str());
+            member.is_some_and(|text| contents.iter().any(|own| own.as_text() == Some(text)))
         }
         _ => false,
     };
-    if let Some(index) = content.iter().position(repeats) {
-        content.remove(index);
+    if let Some(index) = contents.iter().position(repeats) {
+        contents.remove(index);
     }
-    Ok(Output { content, host: None }.with_host(wire))
+    let pieces = contents.into_iter().map(Piece::from).collect();
+    Ok(Output { pieces, host: None }.with_host(wire))
 }
 
 /// Reads a result that models do not see: every value stays behind a handle.
 pub(super) fn read_hidden(result: Object, era: Era) -> ToolResult {
     let structured = result.get("structuredContent").cloned();
-    let is_repeated = |piece: &Content| match (piece, &structured) {
-        (Content::Text(text), Some(structured)) => repeats(text, structured),
-        _ => false,
+    let is_repeated = |content: &Content| {
+        let text = content.as_text();
+        text.zip(structured.as_ref()).is_some_and(|(text, structured)| repeats(text, structured))
     };
-    let content = read_content(result, era)?;
-    let hidden = content.into_iter().filter(|piece| !is_repeated(piece)).map(|piece| match piece {
-        Content::Text(text) => data(StoredValue::json(text)),
-        Content::Json(value) => data(StoredValue::json(value)),
-        Content::Media(media) => data(stored_media(media)),
-        other => other,
-    });
-    Ok(Output { content: hidden.collect(), host: None })
+    let contents = read_contents(result, era)?;
+    let hidden = contents.into_iter().filter(|content| !is_repeated(content)).map(hidden);
+    Ok(Output { pieces: hidden.collect(), host: None })
 }
 
 /// Whether a text is structured content again: all of it, its only member, or an item of that.
@@ -101,36 +97,30 @@ fn repeats(text: &str, structured: &Json) -> bool {
 /// Reads the part of a result at a JSON Pointer, for a slot.
 pub(super) fn read_part(result: Object, era: Era, pointer: &str) -> ToolResult {
     let structured = result.get("structuredContent").cloned();
-    let mut content = read_content(result, era)?;
-    content
-        .retain(|piece| !matches!(piece, Content::Json(own) if Some(own) == structured.as_ref()));
-    let is_binary = matches!(content.as_slice(), [Content::Media(_)]) && pointer.is_empty();
+    let mut contents = read_contents(result, era)?;
+    contents.retain(|content| structured.is_none() || content.as_json() != structured.as_ref());
+    let is_binary = matches!(contents.as_slice(), [Content::Media(_)]) && pointer.is_empty();
     let whole = match structured {
         Some(structured) if !is_binary => structured,
         _ => {
-            let (index, rest) = match content.len() {
+            let (index, rest) = match contents.len() {
                 1 => (Some(0), pointer),
                 _ => block(pointer),
             };
             if let Some(index) = index {
-                if index >= content.len() {
-                    let count = content.len();
+                if index >= contents.len() {
+                    let count = contents.len();
                     return Err(no_part(pointer, &format!("it has {count} blocks of content")));
                 }
-                return match content.swap_remove(index) {
-                    Content::Media(media) if rest.is_empty() => {
-                        Ok(Output::of(data(stored_media(media))))
+                return match contents.swap_remove(index) {
+                    Content::Json(value) => {
+                        part(&parsed(Arc::unwrap_or_clone(value)), rest, pointer)
                     }
-                    Content::Text(text) => part(&parsed(text), rest, pointer),
-                    Content::Json(value) => part(&value, rest, pointer),
+                    content if rest.is_empty() => Ok(Output::of(hidden(content))),
                     _ => Err(no_part(pointer, "the block is not JSON")),
                 };
             }
-            let value = |piece| match piece {
-                Content::Text(text) => parsed(text),
-                other => content_json(other),
-            };
-            Json::Array(content.into_iter().map(value).collect())
+            Json::Array(contents.into_iter().map(|content| parsed(content.into_json())).collect())
         }
     };
     part(&whole, pointer, pointer)
@@ -144,12 +134,11 @@ fn block(pointer: &str) -> (Option<usize>, &str) {
 }
 
 fn part(value: &Json, rest: &str, pointer: &str) -> ToolResult {
-    match value.pointer(rest) {
-        Some(found) => Ok(Output::json(found.clone())),
-        None => {
-            Err(no_part(pointer, &format!("it is {}", shape(&StoredValue::json(value.clone())))))
-        }
-    }
+    let missing = || {
+        let what = shape(&Content::json(value.clone()));
+        no_part(pointer, &format!("it is {what}"))
+    };
+    value.pointer(rest).map(|found| Output::json(found.clone())).ok_or_else(missing)
 }
 
 fn no_part(pointer: &str, actual: &str) -> ToolError {
@@ -157,51 +146,48 @@ fn no_part(pointer: &str, actual: &str) -> ToolError {
 }
 
 /// Text that is a JSON document as its value.
-fn parsed(text: String) -> Json {
-    match Json::parse(&text) {
-        Ok(value @ (Json::Array(_) | Json::Object(_))) => value,
-        _ => Json::from(text),
+fn parsed(value: Json) -> Json {
+    match value.as_str().map(Json::parse) {
+        Some(Ok(parsed @ (Json::Array(_) | Json::Object(_)))) => parsed,
+        _ => value,
     }
 }
 
-/// A value behind a handle, with its description.
-fn data(value: StoredValue) -> Content {
-    let about = format!("{}, kept outside this conversation.", shape(&value));
-    match value {
-        StoredValue::Json(value) => {
-            let value = Arc::unwrap_or_clone(value);
-            Content::Data { value, about }
-        }
-        StoredValue::Bytes(blob) => Content::Bytes(blob),
+/// A content behind a handle, with its description.
+fn hidden(content: Content) -> Piece {
+    let content = content.without_media();
+    let about = format!("{}, kept outside this conversation.", shape(&content));
+    match content {
+        // Models read no bytes anyway.
+        Content::Bytes(_) => content.into(),
+        content => Piece::hidden(content, about),
     }
 }
 
-/// Reads the content of a result; one with `isError` is the error of the tool.
-fn read_content(result: Object, era: Era) -> Result<Vec<Content>, ToolError> {
+/// Reads the contents of a result; one with `isError` is the error of the tool.
+fn read_contents(result: Object, era: Era) -> Result<Vec<Content>, ToolError> {
     let invalid = |reason: String| ToolError::new(reason).with_kind("McpError");
     let decoded = Mcp { era }.decode_outcome(Json::Object(result));
     let part = decoded.map_err(|error| invalid(format!("the result is invalid: {error}")))?;
     let Body::Outcome(outcome) = part.body else {
         return Err(invalid("the result is of an unknown type".to_owned()));
     };
-    let content = outcome.content.into_iter().map(|part| match part.body {
-        Body::Json(value) => Content::Json(value),
-        Body::Media(media) => Content::Media(media),
+    let contents = outcome.content.into_iter().map(|part| match part.body {
+        Body::Json(value) => Content::json(value),
+        Body::Media(media) => Content::from(media),
         // Links to resources, and blocks of later versions.
-        Body::Opaque(opaque) => Content::Json(opaque.value),
-        Body::Text(text) | Body::Refusal(text) => Content::Text(text.into_string()),
-        Body::Reasoning(_) | Body::Call(_) | Body::Outcome(_) => Content::Text(String::new()),
+        Body::Opaque(opaque) => Content::json(opaque.value),
+        Body::Text(text) | Body::Refusal(text) => Content::text(text),
+        Body::Reasoning(_) | Body::Call(_) | Body::Outcome(_) => Content::text(""),
     });
     if outcome.error != Some(true) {
-        return Ok(content.collect());
+        return Ok(contents.collect());
     }
-    let texts: Vec<String> = content
-        .filter_map(|piece| match piece {
-            Content::Text(text) => Some(text),
-            Content::Json(value) => Some(value.compact()),
-            _ => None,
-        })
-        .collect();
+    let texts = contents.filter_map(|content| {
+        let value = content.as_json()?;
+        Some(value.as_str().map_or_else(|| value.compact(), str::to_owned))
+    });
+    let texts: Vec<String> = texts.collect();
     let message = if texts.is_empty() { "the tool failed".to_owned() } else { texts.join("\n") };
     Err(ToolError::new(message))
 }
@@ -220,12 +206,12 @@ mod tests {
     /// The pieces of a hidden result: values as compact JSON, bytes as their number, and what a model would see.
     fn hidden(text: &str) -> Vec<String> {
         let output = read_hidden(result(text), Era::Stateless).unwrap();
-        let piece = |piece: &Content| match piece {
-            Content::Data { value, .. } => value.compact(),
-            Content::Bytes(blob) => format!("{} bytes of {}", blob.bytes.len(), blob.mime),
+        let piece = |piece: &Piece| match (&piece.content, &piece.about) {
+            (Content::Json(value), Some(_)) => value.compact(),
+            (Content::Bytes(blob), None) => format!("{} bytes of {}", blob.bytes.len(), blob.mime),
             shown => format!("shown: {shown:?}"),
         };
-        output.content.iter().map(piece).collect()
+        output.pieces.iter().map(piece).collect()
     }
 
     #[test]
@@ -269,7 +255,7 @@ mod tests {
             {"type":"image","data":"/wAB","mimeType":"image/png"}]}"#;
         let output = read_part(result(content), Era::Stateless, "").unwrap();
         let expected = Json::parse(r#"["a picture","/wAB"]"#).unwrap();
-        assert_eq!(output.content, [Content::Json(expected)]);
+        assert_eq!(output.pieces, [Piece::from(Content::json(expected))]);
     }
 
     #[test]

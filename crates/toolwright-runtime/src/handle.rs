@@ -10,9 +10,9 @@
 
 mod admit;
 mod budget;
-mod complete;
 mod form;
 mod memory;
+mod place;
 mod preview;
 mod resolve;
 mod slot;
@@ -23,9 +23,8 @@ pub use admit::add_hint;
 pub use admit::admit;
 pub(crate) use admit::admit_in;
 pub use budget::budget;
-pub(crate) use budget::budget_complete;
-pub use complete::{CompleteOutput, Piece, Root};
 pub use memory::{Limits, MemoryHandles};
+pub use place::{parts_output, read_output, write_output};
 pub use preview::shape;
 pub use preview::{PREVIEW_MAX, preview};
 #[cfg(feature = "builtin")]
@@ -33,154 +32,15 @@ pub(crate) use preview::{names, size};
 pub use resolve::find as find_handles;
 pub use resolve::{HandleFailure, RESOLVED_MAX, conceal, resolve};
 pub(crate) use resolve::{handles, has_moved, resolve_as, shows};
-pub use slot::{content_json, stored_media};
 pub use slot::{find_slot, has_slot, put_in_slot, reply};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteHandles;
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::str::FromStr;
-use std::sync::Arc;
 
-use toolwright_core::Json;
-use toolwright_json::Key;
-
-use crate::output::Blob;
-
-/// Identifies a stored value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct HandleId(u128);
-
-/// A reference to a stored value or to a part of it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Handle {
-    /// The stored value
-    pub id: HandleId,
-    /// JSON Pointer into the value; empty for all of it
-    pub pointer: String,
-}
-
-/// A stored value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StoredValue {
-    /// A JSON value
-    Json(Arc<Json>),
-    /// Bytes
-    Bytes(Blob),
-}
-
-/// The owner of a handle.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Owner {
-    /// The tenant
-    pub tenant: Arc<str>,
-    /// The conversation, which may have several runs; a run without one is its own conversation
-    pub conversation: Arc<str>,
-}
-
-impl From<HandleId> for Handle {
-    /// A reference to all of a value.
-    fn from(id: HandleId) -> Handle {
-        Handle { id, pointer: String::new() }
-    }
-}
-
-impl StoredValue {
-    /// A JSON value.
-    pub fn json(value: impl Into<Json>) -> StoredValue {
-        StoredValue::Json(Arc::new(value.into()))
-    }
-
-    /// Returns the approximate size in memory, in bytes.
-    pub fn weight(&self) -> usize {
-        match self {
-            StoredValue::Json(value) => weight(value),
-            StoredValue::Bytes(blob) => blob.bytes.len() + blob.mime.len(),
-        }
-    }
-}
-
-/// Returns the approximate size of a value in memory, in bytes.
-fn weight(value: &Json) -> usize {
-    size_of::<Json>()
-        + match value {
-            Json::Null | Json::Bool(_) => 0,
-            Json::Number(number) => number.as_str().len(),
-            Json::String(text) => text.len(),
-            Json::Array(items) => items.iter().map(weight).sum(),
-            Json::Object(object) => {
-                object.iter().map(|(key, value)| size_of::<Key>() + key.len() + weight(value)).sum()
-            }
-        }
-}
-
-impl HandleId {
-    /// Creates an id from a number, which must be random.
-    pub const fn from_random(number: u128) -> HandleId {
-        HandleId(number)
-    }
-
-    /// Returns the id of a value that its owner and these names determine. The purpose keeps ids of different uses apart.
-    pub fn derive(purpose: &str, owner: &Owner, names: &[&str]) -> HandleId {
-        let mut hasher = blake3::Hasher::new_derive_key(purpose);
-        for text in [&*owner.tenant, &*owner.conversation].into_iter().chain(names.iter().copied())
-        {
-            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
-        }
-        let mut bytes = [0; 16];
-        hasher.finalize_xof().fill(&mut bytes);
-        HandleId::from_random(u128::from_le_bytes(bytes))
-    }
-
-    /// Creates an id that cannot be guessed.
-    fn random() -> Result<HandleId, HandleStoreError> {
-        let mut random = [0; 16];
-        getrandom::fill(&mut random)
-            .map_err(|error| HandleStoreError::Failed(error.to_string()))?;
-        Ok(HandleId::from_random(u128::from_le_bytes(random)))
-    }
-}
-
-impl fmt::Display for HandleId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "tw:{:032x}", self.0)
-    }
-}
-
-impl fmt::Display for Handle {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.pointer.as_str() {
-            "" => write!(formatter, "{}", self.id),
-            pointer => write!(formatter, "{}#{pointer}", self.id),
-        }
-    }
-}
-
-/// The text is not a handle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "not a handle: expected tw: and 32 hexadecimal digits, optionally followed by # and a \
-         JSON Pointer"
-)]
-pub struct NotAHandle;
-
-impl FromStr for Handle {
-    type Err = NotAHandle;
-
-    fn from_str(text: &str) -> Result<Handle, NotAHandle> {
-        let text = text.strip_prefix("tw:").ok_or(NotAHandle)?;
-        let (digits, pointer) = text.split_once('#').unwrap_or((text, ""));
-        let is_hex = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_hex || !(pointer.is_empty() || pointer.starts_with('/')) {
-            return Err(NotAHandle);
-        }
-        let number = u128::from_str_radix(digits, 16).map_err(|_| NotAHandle)?;
-        Ok(Handle { id: HandleId(number), pointer: pointer.to_owned() })
-    }
-}
+use crate::output::Content;
+pub use crate::reference::{Handle, HandleId, NotAHandle, Owner};
 
 /// Why a handle cannot be resolved. A forged handle and a handle of another owner give the same
 /// error, so that handles cannot be probed.
@@ -233,17 +93,18 @@ pub trait HandleStore: Send + Sync + 'static {
         &'a self,
         owner: &'a Owner,
         id: HandleId,
-        value: StoredValue,
+        value: Content,
     ) -> HandleFuture<'a, Result<(), HandleStoreError>>;
 
     /// Stores a value and returns its id, which cannot be guessed.
     fn put<'a>(
         &'a self,
         owner: &'a Owner,
-        value: StoredValue,
+        value: Content,
     ) -> HandleFuture<'a, Result<HandleId, HandleStoreError>> {
         Box::pin(async move {
-            let id = HandleId::random()?;
+            let id = HandleId::random();
+            let id = id.map_err(|error| HandleStoreError::Failed(error.to_string()))?;
             self.put_as(owner, id, value).await?;
             Ok(id)
         })
@@ -260,5 +121,5 @@ pub trait HandleStore: Send + Sync + 'static {
         &'a self,
         owner: &'a Owner,
         id: HandleId,
-    ) -> HandleFuture<'a, Result<StoredValue, HandleError>>;
+    ) -> HandleFuture<'a, Result<Content, HandleError>>;
 }

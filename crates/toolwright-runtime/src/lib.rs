@@ -64,6 +64,7 @@ pub mod prelude;
 #[cfg(feature = "process")]
 pub mod process;
 pub mod redact;
+mod reference;
 pub mod resolve;
 pub mod run;
 pub mod session;

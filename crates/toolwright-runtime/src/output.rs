@@ -1,4 +1,5 @@
-//! The output of a tool: content for the model, and a value for the host.
+//! The output of a tool: contents with where they are (in the outcome, behind a handle, for tools alone), and a value for
+//! the host.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -8,36 +9,149 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use toolwright_core::Json;
-use toolwright_core::part::Media;
-use toolwright_json::Object;
+use toolwright_core::part::{Media, MediaSource};
+use toolwright_json::{Object, Text};
 
-/// The result of a tool.
+use crate::reference::HandleId;
+
+/// The result of a tool: its pieces in order, and a value for the host.
+///
+/// What exceeds the budget of the tool is stored behind a handle, and the model reads a preview.
 #[derive(Debug, Clone, Default)]
 pub struct Output {
-    /// Content for the model, in order; what exceeds the budget is stored behind a handle
-    pub content: Vec<Content>,
+    /// The pieces
+    pub pieces: Vec<Piece>,
     /// A value for the host only
     pub host: Option<Host>,
 }
 
-/// A piece of a result.
+/// A piece of a result: a content, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Piece {
+    /// The content
+    pub content: Content,
+    /// What the model reads in place of a content that is for tools alone
+    pub about: Option<String>,
+    /// Where the model finds the content
+    pub(crate) place: Place,
+}
+
+/// Where a content is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Place {
+    /// Nowhere yet, or nowhere any more
+    #[default]
+    Nowhere,
+    /// In a part of the outcome, at a JSON Pointer
+    Part(usize, String),
+    /// Behind a handle, at a JSON Pointer; without a handle if it could not be stored
+    Handle(Option<HandleId>, String),
+}
+
+impl Place {
+    /// Whether it is a whole part.
+    pub(crate) fn is_part(&self, index: usize) -> bool {
+        matches!(self, Place::Part(own, pointer) if *own == index && pointer.is_empty())
+    }
+}
+
+/// A content: of a result, behind a handle, or in a slot. Clones share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// Text
-    Text(String),
-    /// A JSON value
-    Json(Json),
+    /// A JSON value; a string is text
+    Json(Arc<Json>),
     /// An image, a document, audio or video
-    Media(Media),
-    /// A JSON value that is always stored behind a handle: the model receives only the description
-    Data {
-        /// The value
-        value: Json,
-        /// The description for the model
-        about: String,
-    },
+    Media(Arc<Media>),
     /// Bytes that a model cannot read; always stored behind a handle
     Bytes(Blob),
+}
+
+impl Content {
+    /// A text.
+    pub fn text(text: impl Into<Text>) -> Content {
+        Content::json(Json::String(text.into()))
+    }
+
+    /// A JSON value.
+    pub fn json(value: impl Into<Json>) -> Content {
+        Content::Json(Arc::new(value.into()))
+    }
+
+    /// Returns the text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        self.as_json().and_then(Json::as_str)
+    }
+
+    /// Returns the JSON value, if it is one.
+    pub fn as_json(&self) -> Option<&Json> {
+        match self {
+            Content::Json(value) => Some(value),
+            Content::Media(_) | Content::Bytes(_) => None,
+        }
+    }
+
+    /// Returns it as it is stored: media as bytes, or as a text if they are text, a reference or invalid base64.
+    #[must_use]
+    pub fn without_media(self) -> Content {
+        let Content::Media(media) = self else { return self };
+        match &media.source {
+            MediaSource::Base64(data) => match Blob::from_base64(media.mime.clone(), data) {
+                Some(blob) => Content::Bytes(blob),
+                None => Content::text(data.as_str()),
+            },
+            MediaSource::Text(text) | MediaSource::Url(text) => Content::text(text.as_str()),
+            MediaSource::File(_, id) => Content::text(id.as_str()),
+        }
+    }
+
+    /// Returns it as JSON, bytes and media as base64.
+    pub fn into_json(self) -> Json {
+        match self.without_media() {
+            Content::Bytes(blob) => Json::from(STANDARD.encode(&blob.bytes)),
+            Content::Json(value) => Arc::unwrap_or_clone(value),
+            Content::Media(_) => Json::Null,
+        }
+    }
+
+    /// Returns the approximate size in memory, in bytes.
+    pub fn weight(&self) -> usize {
+        match self {
+            Content::Json(value) => value.weight(),
+            Content::Media(media) => match &media.source {
+                MediaSource::Base64(text) | MediaSource::Text(text) | MediaSource::Url(text) => {
+                    text.len()
+                }
+                MediaSource::File(_, id) => id.len(),
+            },
+            Content::Bytes(blob) => blob.bytes.len() + blob.mime.len(),
+        }
+    }
+}
+
+impl From<Media> for Content {
+    fn from(media: Media) -> Content {
+        Content::Media(Arc::new(media))
+    }
+}
+
+impl From<Blob> for Content {
+    fn from(blob: Blob) -> Content {
+        Content::Bytes(blob)
+    }
+}
+
+impl From<Content> for Piece {
+    fn from(content: Content) -> Piece {
+        Piece { content, about: None, place: Place::Nowhere }
+    }
+}
+
+impl Piece {
+    /// Creates a piece whose content is for tools alone, with its description for models.
+    pub fn hidden(content: Content, about: impl Into<String>) -> Piece {
+        Piece { content, about: Some(about.into()), place: Place::Nowhere }
+    }
 }
 
 /// Bytes with their media type.
@@ -67,39 +181,6 @@ impl Blob {
     }
 }
 
-/// A piece of the complete output of a call, as [`CallResult::output`](crate::call::CallResult::output)
-/// returns it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum OutputPiece<'r> {
-    /// Text, or a JSON string
-    Text(&'r str),
-    /// A JSON value that is not a string
-    Json(&'r Json),
-    /// An image, a document, audio or video
-    Media(&'r Media),
-    /// Bytes, also of media that are too large for a model
-    Bytes(&'r Blob),
-}
-
-impl<'r> OutputPiece<'r> {
-    pub(crate) fn json(value: &'r Json) -> OutputPiece<'r> {
-        match value {
-            Json::String(text) => OutputPiece::Text(text),
-            value => OutputPiece::Json(value),
-        }
-    }
-
-    /// Returns the piece as JSON, text as a string. Media and bytes have no JSON form.
-    pub fn to_value(self) -> Option<Cow<'r, Json>> {
-        match self {
-            OutputPiece::Text(text) => Some(Cow::Owned(Json::from(text))),
-            OutputPiece::Json(value) => Some(Cow::Borrowed(value)),
-            OutputPiece::Media(_) | OutputPiece::Bytes(_) => None,
-        }
-    }
-}
-
 /// A value of any type for the host.
 #[derive(Clone)]
 pub struct Host(Arc<dyn Any + Send + Sync>);
@@ -124,18 +205,18 @@ impl fmt::Debug for Host {
 
 impl Output {
     /// Creates an output with text.
-    pub fn text(text: impl Into<String>) -> Output {
-        Output::of(Content::Text(text.into()))
+    pub fn text(text: impl Into<Text>) -> Output {
+        Output::of(Content::text(text))
     }
 
-    /// Creates an output with a JSON value.
+    /// Creates an output with a JSON value; a string is text.
     pub fn json(value: impl Into<Json>) -> Output {
-        Output::of(Content::Json(value.into()))
+        Output::of(Content::json(value))
     }
 
     /// Creates an output with a JSON value behind a handle, and its description for the model.
     pub fn data(value: impl Into<Json>, about: impl Into<String>) -> Output {
-        Output::of(Content::Data { value: value.into(), about: about.into() })
+        Output::of(Piece::hidden(Content::json(value), about))
     }
 
     /// Creates an output with bytes of a media type.
@@ -143,15 +224,15 @@ impl Output {
         Output::of(Content::Bytes(Blob { mime: mime.into(), bytes: bytes.into() }))
     }
 
-    /// Creates an output with one piece of content.
-    pub fn of(content: Content) -> Output {
-        Output { content: vec![content], host: None }
+    /// Creates an output with one piece.
+    pub fn of(piece: impl Into<Piece>) -> Output {
+        Output { pieces: vec![piece.into()], host: None }
     }
 
-    /// Adds a piece of content.
+    /// Adds a piece.
     #[must_use]
-    pub fn with(mut self, content: Content) -> Output {
-        self.content.push(content);
+    pub fn with(mut self, piece: impl Into<Piece>) -> Output {
+        self.pieces.push(piece.into());
         self
     }
 
@@ -175,6 +256,12 @@ impl From<Vec<u8>> for Output {
     }
 }
 
+impl From<char> for Output {
+    fn from(letter: char) -> Output {
+        Output::text(letter.to_string())
+    }
+}
+
 macro_rules! from {
     ($($own:ty => $make:path)*) => {
         $(impl From<$own> for Output {
@@ -191,7 +278,6 @@ from! {
     &str => Output::text
     Box<str> => Output::text
     Cow<'_, str> => Output::text
-    char => Output::text
     Json => Output::json
     Object => Output::json
     Content => Output::of

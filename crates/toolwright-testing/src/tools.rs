@@ -8,8 +8,8 @@ use toolwright_json::Object;
 use toolwright_runtime::call::{CallResult, CallStatus};
 use toolwright_runtime::handle::{
     HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, MemoryHandles, Owner,
-    StoredValue,
 };
+use toolwright_runtime::output::Content;
 use toolwright_runtime::{Effect, Handler, Output, Session, Toolbox};
 
 /// Parses a document.
@@ -105,7 +105,7 @@ impl HandleStore for CountingHandles {
         &'a self,
         owner: &'a Owner,
         id: HandleId,
-        value: StoredValue,
+        value: Content,
     ) -> HandleFuture<'a, Result<(), HandleStoreError>> {
         self.store.put_as(owner, id, value)
     }
@@ -114,7 +114,7 @@ impl HandleStore for CountingHandles {
         &'a self,
         owner: &'a Owner,
         id: HandleId,
-    ) -> HandleFuture<'a, Result<StoredValue, HandleError>> {
+    ) -> HandleFuture<'a, Result<Content, HandleError>> {
         self.reads.hit();
         self.store.find(owner, id)
     }

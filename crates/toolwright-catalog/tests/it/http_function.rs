@@ -12,7 +12,7 @@ use toolwright_catalog::runtime::http::{HttpCall, HttpRuntime, InputFile, MISSIN
 use toolwright_core::Json;
 use toolwright_json::Object;
 use toolwright_runtime::handler::ToolResult;
-use toolwright_runtime::output::Content;
+use toolwright_runtime::output::{Content, Piece};
 use toolwright_runtime::{Context, ToolError};
 use toolwright_transport::secret::SecretString;
 use toolwright_transport::{AddressPolicy, HttpClient};
@@ -294,7 +294,7 @@ async fn a_server_receives_text_and_files() {
 async fn a_function_without_a_binding_is_a_post_of_its_arguments() {
     let (server, mut requests) = Server::recording().await;
     let answer = call(&(server.url() + "/base/"), None, r#"{"a":[1]}"#, &[]).await.unwrap();
-    assert_eq!(answer.content, [Content::Json(json(r#"{"fine":true}"#))]);
+    assert_eq!(answer.pieces, [Content::json(json(r#"{"fine":true}"#)).into()]);
     let (head, body) = requests.recv().await.unwrap();
     assert!(head.starts_with("POST /base/look%20up HTTP/1.1\r\n"), "{head}");
     assert_eq!(
@@ -399,17 +399,19 @@ async fn answers_are_json_text_or_bytes() {
         )
     };
     for (content_type, body, expected) in [
-        ("application/problem+json", r#"{"n":1e400}"#, Content::Json(json(r#"{"n":1e400}"#))),
-        ("application/json", "broken{", Content::Text("broken{".to_owned())),
-        ("text/html; charset=utf-8", "<p>ü</p>", Content::Text("<p>ü</p>".to_owned())),
-        ("application/json", r#"["hush token"]"#, Content::Json(json(r#"["[redacted]"]"#))),
-        ("application/json", "", Content::Json(Json::Null)),
+        ("application/problem+json", r#"{"n":1e400}"#, Content::json(json(r#"{"n":1e400}"#))),
+        ("application/json", "broken{", Content::text("broken{")),
+        ("text/html; charset=utf-8", "<p>ü</p>", Content::text("<p>ü</p>")),
+        ("application/json", r#"["hush token"]"#, Content::json(json(r#"["[redacted]"]"#))),
+        ("application/json", "", Content::json(Json::Null)),
     ] {
         let output = answered(&reply(content_type, body)).await.unwrap();
-        assert_eq!(output.content, [expected], "{content_type} {body}");
+        assert_eq!(output.pieces, [expected.into()], "{content_type} {body}");
     }
     let output = answered(&reply("image/png", "png")).await.unwrap();
-    let [Content::Bytes(blob)] = &output.content[..] else { panic!("{output:?}") };
+    let [Piece { content: Content::Bytes(blob), .. }] = &output.pieces[..] else {
+        panic!("{output:?}")
+    };
     assert_eq!((blob.mime.as_str(), &blob.bytes[..]), ("image/png", &b"png"[..]));
 }
 
@@ -481,9 +483,12 @@ async fn an_answer_contains_no_secret_of_the_request() {
     };
     let body = r#"{"a \u0068idden \"key\"": ["a hidden \"key\"!"]}"#;
     let output = ask("200 OK", "application/json", body).await.unwrap();
-    assert_eq!(output.content, [Content::Json(json(r#"{"[redacted]": ["[redacted]!"]}"#))]);
+    let redacted = Content::json(json(r#"{"[redacted]": ["[redacted]!"]}"#));
+    assert_eq!(output.pieces, [redacted.into()]);
     let output = ask("200 OK", "application/pdf", "a hidden \"key\"").await.unwrap();
-    let [Content::Bytes(blob)] = &output.content[..] else { panic!("{output:?}") };
+    let [Piece { content: Content::Bytes(blob), .. }] = &output.pieces[..] else {
+        panic!("{output:?}")
+    };
     assert_eq!(&blob.bytes[..], b"[redacted]");
     // What is shown ends within a secret.
     for length in 2000..2050 {

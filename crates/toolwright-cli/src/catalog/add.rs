@@ -197,12 +197,14 @@ fn config_with_secrets(
     let known = file.config.catalog.prefabs.get(id).map(|prefab| &prefab.secrets);
     let is_new = |secret: &String| known.is_none_or(|known| !known.contains_key(secret));
     let new = headers.iter().filter(|(_, secret, _)| is_new(secret));
-    let line = |secret, value| format!("{} = {}\n", config::quoted(secret), config::text(value));
+    let line = |secret, value| {
+        format!("{} = {}\n", config::name::quoted(secret), config::name::text(value))
+    };
     let table: String = new.map(|(_, secret, value)| line(secret, value)).collect();
     if table.is_empty() {
         return Ok(None);
     }
-    let heading = format!("[prefabs.{}.secrets]", config::quoted(id));
+    let heading = format!("[prefabs.{}.secrets]", config::name::quoted(id));
     let changed = file.with_table(&format!("{heading}\n{table}"));
     let has_table = known.is_some_and(|known| !known.is_empty());
     changed.map(Some).map_err(|error| {

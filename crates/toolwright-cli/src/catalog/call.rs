@@ -19,7 +19,7 @@ use super::{Common, find};
 use crate::exit::{self, Failure};
 use crate::input;
 use crate::tools;
-use toolwright_gateway::gateway::Gateway;
+use toolwright_gateway::Gateway;
 use toolwright_gateway::key::Client;
 use toolwright_gateway::telemetry::RequestId;
 
@@ -122,7 +122,7 @@ impl Opened {
         // Errors of the file are reported here, and not in a log.
         drop(common.open()?);
         let gateway = tools::open(&config)?;
-        let local = gateway.live().tools.functions().open().await;
+        let local = gateway.live().functions.open().await;
         let local = local.map_err(|fault| Failure::failed(fault.message))?;
         let toolbox = tools::equip(&gateway, gateway.live().tools.calls(), false);
         Ok(Opened { gateway, toolbox, local })

@@ -9,7 +9,7 @@ use toolwright_core::{Json, object};
 
 use super::{Common, one_line};
 use crate::exit::{self, Failure};
-use toolwright_gateway::prefabs::open_catalog;
+use toolwright_gateway::catalog::open_catalog;
 
 #[derive(Debug, Args)]
 pub(super) struct Search {

@@ -6,7 +6,7 @@ use toolwright_core::{Json, object};
 
 use crate::exit::Failure;
 use crate::tools;
-use toolwright_gateway::config::Config;
+use toolwright_gateway::Config;
 use toolwright_gateway::mcp::McpServers;
 use toolwright_gateway::terminal;
 
@@ -22,7 +22,7 @@ pub(super) fn manifest(
     name: &str,
     id: Option<&str>,
 ) -> Result<(Object, Vec<String>), Failure> {
-    let servers = McpServers::new(config, &McpServers::default())?;
+    let servers = McpServers::new(&config.mcp, &config.data, &McpServers::default())?;
     let (Some(client), Some(settings)) = (servers.client(name), config.mcp.get(name)) else {
         return Err(crate::mcp::unknown(config, name));
     };

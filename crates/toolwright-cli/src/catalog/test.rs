@@ -11,8 +11,8 @@ use toolwright_runtime::{Effect, process};
 use super::call::{Opened, call};
 use super::{Common, find, not_found, one_line};
 use crate::exit::{self, Failure};
+use toolwright_gateway::catalog::UNCONFINED;
 use toolwright_gateway::key::Client;
-use toolwright_gateway::prefabs::UNCONFINED;
 use toolwright_gateway::terminal;
 
 /// Maximum number of characters of a value in a problem.

@@ -15,7 +15,7 @@ use crate::config::ConfigOptions;
 use crate::config_text::{self, ConfigText};
 use crate::exit::{self, Failure};
 use crate::input;
-use toolwright_gateway::config::{self, MAX_MCP_NAME};
+use toolwright_gateway::config;
 use toolwright_gateway::mcp::McpServers;
 use toolwright_gateway::terminal::{self, counted};
 
@@ -73,11 +73,11 @@ impl Add {
 
     fn entry(&self) -> Result<Entry, Failure> {
         let (key, values) = match &self.url {
-            Some(url) => (("url", config::text(url)), pairs(&self.header, ':')?),
+            Some(url) => (("url", config::name::text(url)), pairs(&self.header, ':')?),
             None => (("command", list(&self.command)), pairs(&self.env, '=')?),
         };
         let name = self.server.clone().unwrap_or_default();
-        if name.len() > MAX_MCP_NAME || legal_name(&name) != name {
+        if name.len() > config::name::MAX_LABEL || legal_name(&name) != name {
             let what = format!("{name:?} is not the name of an MCP server");
             let hint = "use at most 32 ASCII letters, digits, `_` and `-`";
             return Err(Failure::usage(what).with_hint(hint));
@@ -103,7 +103,7 @@ fn list(words: &[String]) -> String {
 fn legal_name(name: &str) -> String {
     let is_legal = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     let legal = name.chars().map(|letter| if is_legal(letter) { letter } else { '_' });
-    legal.take(MAX_MCP_NAME).collect()
+    legal.take(config::name::MAX_LABEL).collect()
 }
 
 /// Reads the servers of a document of an MCP host. Returns those that can be added, and why others cannot.
@@ -149,11 +149,11 @@ fn imported(name: &str, server: &Object) -> Result<Entry, String> {
         }
         keys.push(("command", list(&words)));
         if let Some(folder) = text("cwd") {
-            keys.push(("directory", config::text(&expand(folder)?)));
+            keys.push(("directory", config::name::text(&expand(folder)?)));
         }
         server.get("env")
     } else if let Some(url) = text("url").or_else(|| text("serverUrl")) {
-        keys.push(("url", config::text(&expand(url)?)));
+        keys.push(("url", config::name::text(&expand(url)?)));
         server.get("headers")
     } else {
         return Err("it has neither `command` nor `url`".to_owned());
@@ -218,7 +218,7 @@ impl ConfigText {
                     value
                 }
             };
-            lines.push(format!("{} = {}", config::quoted(key), config::text(&written)));
+            lines.push(format!("{} = {}", config::name::quoted(key), config::name::text(&written)));
         }
         let added = self.test(&name, &(lines.join("\n") + "\n"), is_tested).await;
         let (changed, said) = added.inspect_err(|_| {
@@ -242,7 +242,8 @@ impl ConfigText {
         if !is_tested {
             return Ok((changed, String::new()));
         }
-        let servers = McpServers::new(&changed.config, &McpServers::default());
+        let servers =
+            McpServers::new(&changed.config.mcp, &changed.config.data, &McpServers::default());
         let servers = servers.map_err(|error| error.to_string())?;
         let client = servers.client(name).ok_or("it is not in the configuration")?;
         let listed = client.list_tools().await;

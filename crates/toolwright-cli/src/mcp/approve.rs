@@ -6,7 +6,7 @@ use toolwright_mcp::{ClientError, definition_digest};
 
 use super::unknown;
 use crate::exit::{self, Failure};
-use toolwright_gateway::config::Config;
+use toolwright_gateway::Config;
 use toolwright_gateway::mcp::McpServers;
 use toolwright_gateway::terminal;
 
@@ -20,7 +20,7 @@ pub(super) struct Approve {
 
 impl Approve {
     pub(super) async fn run(self, config: &Config, is_json: bool) -> Result<(), Failure> {
-        let servers = McpServers::inspect(config)?;
+        let servers = McpServers::inspect(&config.mcp, &config.data)?;
         let Some(client) = servers.client(&self.server) else {
             return Err(unknown(config, &self.server));
         };

@@ -11,7 +11,8 @@ use toolwright_transport::oauth::{Challenge, LoopbackListener, OAuthError, Pendi
 
 use super::unknown;
 use crate::exit::{self, Failure};
-use toolwright_gateway::config::{Config, McpLogin, McpPlace};
+use toolwright_gateway::Config;
+use toolwright_gateway::mcp::config::{McpLogin, McpPlace};
 use toolwright_gateway::mcp::{self, McpTokens};
 use toolwright_gateway::terminal::{self, counted};
 

@@ -14,7 +14,7 @@ use toolwright_transport::secret::SecretString;
 use super::run::journal;
 use super::tools::PlanToolOptions;
 use crate::exit::Failure;
-use toolwright_gateway::config::Temporal;
+use toolwright_gateway::plans::config::TemporalServer;
 
 /// The command that builds Toolwright with Temporal.
 #[cfg(not(feature = "temporal"))]
@@ -108,12 +108,15 @@ impl EngineOptions {
 
 impl TemporalOptions {
     /// Returns the server that the arguments or the configuration name.
-    pub(super) fn server(&self, tools: &PlanToolOptions) -> Result<Option<Temporal>, Failure> {
+    pub(super) fn server(
+        &self,
+        tools: &PlanToolOptions,
+    ) -> Result<Option<TemporalServer>, Failure> {
         let TemporalOptions { address, namespace, .. } = self;
         let configured = tools.config.temporal()?;
         let is_named = configured.is_some() || address.is_some() || namespace.is_some();
         let server = configured.unwrap_or_default();
-        Ok(is_named.then(|| Temporal {
+        Ok(is_named.then(|| TemporalServer {
             address: address.clone().unwrap_or(server.address),
             namespace: namespace.clone().unwrap_or(server.namespace),
         }))
@@ -147,7 +150,7 @@ impl TemporalOptions {
 
 /// Returns the address of a server.
 #[cfg(feature = "temporal")]
-pub(super) fn address(server: &Temporal) -> Address {
+pub(super) fn address(server: &TemporalServer) -> Address {
     let address = Address::new(server.address.as_str());
     let address = address.with_namespace(server.namespace.as_str());
     match std::env::var("TEMPORAL_API_KEY") {

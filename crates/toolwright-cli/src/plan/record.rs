@@ -12,7 +12,7 @@ use super::tools::PlanToolOptions;
 use crate::exit::{self, Failure};
 use crate::{input, tools};
 use toolwright_gateway::gateway::STORE_FILE;
-use toolwright_gateway::proxy::saved_runs;
+use toolwright_gateway::tool_runs::saved_runs;
 
 #[derive(Debug, Args)]
 pub(super) struct Record {

@@ -14,8 +14,8 @@ use toolwright_runtime::handle::MemoryHandles;
 use crate::config::ConfigOptions;
 use crate::exit::{self, Failure};
 use crate::{input, tool, tools};
-use toolwright_gateway::config::Config;
-use toolwright_gateway::prefabs::open_catalog;
+use toolwright_gateway::Config;
+use toolwright_gateway::catalog::open_catalog;
 
 /// Maximum number of tools of sources, and of functions of the catalog, that a model is offered for a plan.
 const MAX_OFFERED: usize = 50;

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 
-use toolwright_gateway::config::Config;
+use toolwright_gateway::Config;
 use toolwright_gateway::gateway::Live;
 use toolwright_gateway::terminal::Escaped;
 

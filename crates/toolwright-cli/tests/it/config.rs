@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toolwright_catalog::Visibility;
-use toolwright_gateway::config::{
-    Access, Config, ConfigError, Ledger, LogFormat, McpPlace, McpValue,
-};
+use toolwright_gateway::Config;
+use toolwright_gateway::config::ConfigError;
+use toolwright_gateway::mcp::config::{McpPlace, McpValue};
+use toolwright_gateway::models::config::Access;
+use toolwright_gateway::telemetry::config::{LedgerSettings, LogFormat, TelemetrySettings};
 use toolwright_runtime::Fill;
 use toolwright_runtime::upstream::Remote;
 
@@ -48,10 +50,10 @@ fn an_empty_configuration_has_the_defaults() {
     assert_eq!(config.data, Path::new("./.toolwright"));
     assert_eq!(config.limits.body, 32 << 20);
     assert_eq!(config.limits.header_timeout, Duration::from_secs(10));
-    assert_eq!(config.losses.max_entries, 10_000);
+    assert_eq!(config.telemetry.losses.max_entries, 10_000);
     assert!(config.upstreams.is_empty() && config.models.is_empty() && config.keys.is_empty());
     assert!(config.tools.is_none() && config.tls.is_none() && !config.open);
-    assert!(!config.log.payloads && !config.ledger.payloads);
+    assert!(!config.telemetry.log.payloads && !config.telemetry.ledger.payloads);
 }
 
 #[test]
@@ -96,8 +98,8 @@ fn the_example_shows_every_setting_at_its_default() {
     assert_eq!(config.listen, usual.listen);
     assert_eq!(config.limits, usual.limits);
     let max_age = Some(Duration::from_hours(90 * 24));
-    let ledger = Ledger { max_age, ..usual.ledger };
-    assert_eq!((config.log, config.ledger, config.losses), (usual.log, ledger, usual.losses));
+    let ledger = LedgerSettings { max_age, ..usual.telemetry.ledger.clone() };
+    assert_eq!(config.telemetry, TelemetrySettings { ledger, ..usual.telemetry });
     assert_eq!(config.responses, usual.responses);
     assert_eq!(config.catalog.files, usual.catalog.files);
     assert_eq!(config.catalog.public_url.as_deref(), Some("https://tools.example"));
@@ -474,10 +476,13 @@ fn unauthenticated_access_needs_an_explicit_setting() {
 
 #[test]
 fn the_log_is_configured() {
-    let log = parse("[log]\nlevel = \"debug\"\nformat = \"json\"\npayloads = true").unwrap().log;
+    let log = parse("[log]\nlevel = \"debug\"\nformat = \"json\"\npayloads = true")
+        .unwrap()
+        .telemetry
+        .log;
     assert_eq!(log.level.to_string(), "debug");
     assert_eq!((log.format, log.payloads), (LogFormat::Json, true));
-    assert_eq!(parse("[log]\nformat = \"full\"").unwrap().log.format, LogFormat::Full);
+    assert_eq!(parse("[log]\nformat = \"full\"").unwrap().telemetry.log.format, LogFormat::Full);
 }
 
 /// The upstreams of a configuration in an environment.

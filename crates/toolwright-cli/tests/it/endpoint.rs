@@ -5,12 +5,12 @@ use toolwright_core::Dialect::{
     self, Anthropic, Bedrock, Cohere, Deepseek, Gemini, Mistral, Ollama, OpenaiChat,
     OpenaiResponses,
 };
-use toolwright_gateway::proxy::endpoint::Endpoint;
-use toolwright_gateway::proxy::responses::lookup::Action;
-use toolwright_gateway::router::openapi;
-use toolwright_gateway::router::table::{
-    self, ClientEndpoint, FaultForm, NoRoute, ROUTES, Target, nearest_form,
+use toolwright_gateway::gateway::openapi;
+use toolwright_gateway::gateway::routes::{
+    self as table, ClientEndpoint, FaultForm, NoRoute, ROUTES, Target, nearest_form,
 };
+use toolwright_gateway::proxy::endpoint::Endpoint;
+use toolwright_gateway::responses::routes::Action;
 
 /// The endpoint of an exchange at a path.
 fn endpoint(path: &str, query: Option<&str>) -> Option<Endpoint> {
@@ -178,7 +178,7 @@ fn a_wrong_method_names_those_that_the_path_has() {
 
 #[test]
 fn every_route_is_described() {
-    let document = toolwright_core::Json::parse(openapi::DOCUMENT).unwrap();
+    let document = toolwright_core::Json::parse(openapi::document()).unwrap();
     let paths = document.get("paths").and_then(toolwright_core::Json::as_object).unwrap();
     let described: Vec<(String, Target)> = paths
         .iter()

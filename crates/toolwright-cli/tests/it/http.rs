@@ -9,7 +9,7 @@ mod signals;
 mod tls;
 
 use probe::{Client, Probe, start};
-use toolwright_gateway::config::Limits;
+use toolwright_gateway::http::config::Limits;
 
 #[tokio::test]
 async fn requests_on_one_connection_are_answered_in_order() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use http::{HeaderMap, Uri};
 use toolwright_core::Json;
-use toolwright_gateway::config::Config;
+use toolwright_gateway::Config;
 use toolwright_gateway::key::Keys;
 
 use crate::run::toolwright;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use toolwright_core::{Dialect, FaultClass, Json};
-use toolwright_gateway::config::{self, Config};
+use toolwright_gateway::Config;
+use toolwright_gateway::telemetry::config::{LedgerSettings, OnFailure, TelemetrySettings};
 use toolwright_gateway::telemetry::{Records, Telemetry};
 use toolwright_runtime::Caller;
 use toolwright_runtime::call::ResultSource;
@@ -21,8 +22,7 @@ const CHAT: &str = r#"{"model":"offline/rules","messages":[{"role":"user","conte
 
 /// A ledger in a folder, with an exchange and a call of each client.
 fn written(folder: &Path, clients: &[&str]) {
-    let config = Config { data: folder.to_owned(), ..Config::default() };
-    let telemetry = Telemetry::open(&config).unwrap();
+    let telemetry = Telemetry::open(folder, &TelemetrySettings::default()).unwrap();
     for client in clients {
         let caller = Caller::new(*client).with_tenant("acme");
         telemetry.begin(Dialect::OpenaiChat, "chat/completions", caller.clone()).finish();
@@ -208,11 +208,9 @@ fn without_room(folder: &Path, overflow: Overflow) -> Telemetry {
     let ledger = SqliteLedger::open(folder.join("ledger.sqlite")).unwrap();
     let ledger = ledger.with_backlog(0).with_overflow(overflow);
     let max_wait = Duration::from_millis(1);
-    let config = Config {
-        ledger: config::Ledger { max_wait, ..config::Ledger::default() },
-        ..Config::default()
-    };
-    Telemetry::new(Records::File(Arc::new(ledger)), &config)
+    let settings = LedgerSettings { max_wait, ..LedgerSettings::default() };
+    let settings = TelemetrySettings { ledger: settings, ..TelemetrySettings::default() };
+    Telemetry::new(Records::File(Arc::new(ledger)), &settings)
 }
 
 #[tokio::test]
@@ -237,15 +235,14 @@ async fn a_gateway_may_continue_without_the_ledger_and_counts_missing_entries() 
 fn the_behaviour_on_a_ledger_failure_is_configurable() {
     let parse = |text: &str| Config::parse(text, Path::new(""), &|_| None);
     let config = parse("[ledger]\non_failure = \"continue\"\nmax_wait = \"10s\"").unwrap();
-    assert_eq!(config.ledger.on_failure, config::OnFailure::Continue);
-    assert_eq!(config.ledger.max_wait, Duration::from_secs(10));
+    assert_eq!(config.telemetry.ledger.on_failure, OnFailure::Continue);
+    assert_eq!(config.telemetry.ledger.max_wait, Duration::from_secs(10));
     assert!(parse("[ledger]\non_failure = \"ignore\"").is_err());
 }
 
 /// A ledger with calls that began some days ago, of clients in turn.
 fn aged(folder: &Path, days: &[u32], clients: &[&str]) {
-    let config = Config { data: folder.to_owned(), ..Config::default() };
-    let telemetry = Telemetry::open(&config).unwrap();
+    let telemetry = Telemetry::open(folder, &TelemetrySettings::default()).unwrap();
     for (days, client) in days.iter().zip(clients.iter().cycle()) {
         let time = SystemTime::now() - Duration::from_hours(24) * *days;
         let source = Some(ResultSource::Executed);

@@ -12,15 +12,15 @@ use bytes::Bytes;
 use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
 use toolwright_dialects::dialect::{WireRequest, lookup};
 use toolwright_dialects::translate::{Options, Report, Translator};
-use toolwright_gateway::config::{self, Config};
+use toolwright_gateway::telemetry::config::{LedgerSettings, LossSettings, TelemetrySettings};
 use toolwright_gateway::telemetry::record::{Attempt, ExecutedCall, Payloads};
 use toolwright_gateway::telemetry::{ExchangeRecord, ExchangeRecorder, Records, Telemetry, ledger};
 use toolwright_runtime::ledger::{ExchangeEntry, Kind, Query, SqliteLedger};
 use toolwright_runtime::{CallErrorKind, Caller};
 
-/// A configuration with a data folder.
-fn config(folder: &Path) -> Config {
-    Config { data: folder.join("data"), ..Config::default() }
+/// Telemetry with a ledger in the data folder below a folder.
+pub fn open(folder: &Path, settings: &TelemetrySettings) -> Telemetry {
+    Telemetry::open(&folder.join("data"), settings).unwrap()
 }
 
 fn begin(telemetry: &Telemetry) -> ExchangeRecorder {
@@ -97,7 +97,7 @@ async fn exchanges(folder: &Path) -> Vec<ExchangeEntry> {
 #[tokio::test]
 async fn an_exchange_is_in_the_ledger_with_every_field() {
     let folder = tempfile::tempdir().unwrap();
-    let telemetry = Telemetry::open(&config(folder.path())).unwrap();
+    let telemetry = open(folder.path(), &TelemetrySettings::default());
     let one = telemetry.recorder(full_record());
     let id = one.id();
     one.finish();
@@ -137,7 +137,7 @@ async fn an_exchange_is_in_the_ledger_with_every_field() {
 #[tokio::test]
 async fn every_exchange_is_recorded_once_however_it_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let telemetry = Telemetry::open(&config(folder.path())).unwrap();
+    let telemetry = open(folder.path(), &TelemetrySettings::default());
     begin(&telemetry).finish();
     drop(begin(&telemetry));
     let held = begin(&telemetry);
@@ -158,7 +158,7 @@ async fn every_exchange_is_recorded_once_however_it_ends() {
 #[tokio::test]
 async fn exchanges_are_written_when_the_gateway_stops() {
     let folder = tempfile::tempdir().unwrap();
-    let telemetry = Telemetry::open(&config(folder.path())).unwrap();
+    let telemetry = open(folder.path(), &TelemetrySettings::default());
     for _ in 0..100 {
         begin(&telemetry).finish();
     }
@@ -169,9 +169,9 @@ async fn exchanges_are_written_when_the_gateway_stops() {
 #[tokio::test]
 async fn losses_are_read_from_the_ledger_after_eviction_from_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let losses = config::Losses { max_entries: 1 };
-    let config = Config { losses, ..config(folder.path()) };
-    let telemetry = Telemetry::open(&config).unwrap();
+    let losses = LossSettings { max_entries: 1 };
+    let settings = TelemetrySettings { losses, ..TelemetrySettings::default() };
+    let telemetry = open(folder.path(), &settings);
     let ids: Vec<_> = (0..2)
         .map(|_| {
             let one = telemetry.recorder(full_record());
@@ -218,11 +218,9 @@ async fn losses_can_be_read_before_the_reply_is_complete() {
 async fn bodies_are_in_the_ledger_only_if_the_configuration_says_so() {
     for payloads in [false, true] {
         let folder = tempfile::tempdir().unwrap();
-        let config = Config {
-            ledger: config::Ledger { payloads, ..config::Ledger::default() },
-            ..config(folder.path())
-        };
-        let telemetry = Telemetry::open(&config).unwrap();
+        let ledger = LedgerSettings { payloads, ..LedgerSettings::default() };
+        let settings = TelemetrySettings { ledger, ..TelemetrySettings::default() };
+        let telemetry = open(folder.path(), &settings);
         assert_eq!(telemetry.wants_payloads(), payloads);
         telemetry.recorder(full_record()).finish();
         drop(telemetry);
@@ -237,7 +235,7 @@ async fn bodies_are_in_the_ledger_only_if_the_configuration_says_so() {
 fn a_data_folder_that_cannot_be_created_is_reported_with_its_path() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("data"), "a file").unwrap();
-    let error = Records::open(&folder.path().join("data/below"), &config::Ledger::default());
+    let error = Records::open(&folder.path().join("data/below"), &LedgerSettings::default());
     let text = error.unwrap_err().to_string();
     assert!(text.contains("data/below") && text.contains("--data"), "{text}");
 }
@@ -247,10 +245,10 @@ fn a_data_folder_that_cannot_be_created_is_reported_with_its_path() {
 fn the_data_folder_is_private_to_its_owner() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
-    let config = config(folder.path());
-    drop(Telemetry::open(&config).unwrap());
-    let mode = std::fs::metadata(&config.data).unwrap().permissions().mode();
+    drop(open(folder.path(), &TelemetrySettings::default()));
+    let data = folder.path().join("data");
+    let mode = std::fs::metadata(&data).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    let file = std::fs::metadata(config.data.join(ledger::FILE)).unwrap();
+    let file = std::fs::metadata(data.join(ledger::FILE)).unwrap();
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
 }

@@ -47,7 +47,7 @@ impl ConfigError {
 
     /// Replaces the description of the problem.
     #[must_use]
-    pub(super) fn with_what(mut self, what: String) -> ConfigError {
+    pub(crate) fn with_what(mut self, what: String) -> ConfigError {
         self.what = what;
         self
     }
@@ -61,7 +61,7 @@ impl ConfigError {
 
     /// Sets a hint with the most similar name, if there is one.
     #[must_use]
-    pub(super) fn with_suggestion<'n>(
+    pub(crate) fn with_suggestion<'n>(
         self,
         name: &str,
         names: impl IntoIterator<Item = &'n str>,

@@ -12,22 +12,22 @@ use super::table::Table;
 pub type Env<'e> = Environment<'e>;
 
 /// A file that is being read.
-pub(super) struct File<'f> {
+pub struct File<'f> {
     text: &'f str,
     /// The folder that relative paths start at
     folder: &'f Path,
     /// Looks up environment variables
-    pub(super) env: Env<'f>,
+    pub(crate) env: Env<'f>,
 }
 
 impl<'f> File<'f> {
     /// Creates a file with a text, in a folder.
-    pub(super) fn new(text: &'f str, folder: &'f Path, env: Env<'f>) -> File<'f> {
+    pub(crate) fn new(text: &'f str, folder: &'f Path, env: Env<'f>) -> File<'f> {
         File { text, folder, env }
     }
 
     /// Parses the file and returns its root table.
-    pub(super) fn root(&self) -> Result<Table<'_>, ConfigError> {
+    pub(crate) fn root(&self) -> Result<Table<'_>, ConfigError> {
         let root = DeTable::parse(self.text).map_err(|error| {
             // Only the message: the error would quote the line, which may contain a secret.
             let refused = ConfigError::new("", format!("this is not TOML: {}", error.message()));
@@ -41,7 +41,7 @@ impl<'f> File<'f> {
     }
 
     /// Returns the position of a byte.
-    pub(super) fn position(&self, offset: usize) -> FilePosition {
+    pub(crate) fn position(&self, offset: usize) -> FilePosition {
         let offset = self.text.floor_char_boundary(offset);
         let before = &self.text[..offset];
         let line = before.rfind('\n').map_or(0, |end| end + 1);
@@ -52,13 +52,13 @@ impl<'f> File<'f> {
     }
 
     /// Resolves a path relative to the folder of the file.
-    pub(super) fn path(&self, written: &str) -> std::path::PathBuf {
+    pub(crate) fn path(&self, written: &str) -> std::path::PathBuf {
         self.folder.join(written)
     }
 }
 
 /// Returns the name of a value's type.
-pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
+pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
         DeValue::Integer(_) => "a whole number",

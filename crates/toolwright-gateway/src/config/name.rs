@@ -7,8 +7,17 @@ use super::value::Value;
 /// Maximum length of a name.
 const MAX_NAME_BYTES: usize = 128;
 
+/// Maximum length of the name of an MCP server or of a tool set: the names of tools begin with it.
+pub const MAX_LABEL: usize = 32;
+
+/// Whether a text may be the name of an MCP server or of a tool set.
+pub fn is_label(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    !name.is_empty() && name.len() <= MAX_LABEL && name.chars().all(is_plain)
+}
+
 /// Checks the name of an entry.
-pub(super) fn check(name: &str, entry: &Value<'_>) -> Result<(), ConfigError> {
+pub(crate) fn check(name: &str, entry: &Value<'_>) -> Result<(), ConfigError> {
     fault(name).map_or(Ok(()), |what| Err(entry.error(what)))
 }
 

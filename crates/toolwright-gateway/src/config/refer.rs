@@ -1,13 +1,9 @@
 //! Names that refer to entries of other tables: upstreams and tools.
 
-use std::collections::BTreeMap;
-
 use toolwright_catalog::tools;
 use toolwright_runtime::upstream::providers;
 
 use super::error::ConfigError;
-use super::mcp::McpServer;
-use super::upstream::{OFFLINE, Upstream};
 use super::value::Value;
 
 /// The name that selects all tools of the catalog.
@@ -16,45 +12,38 @@ pub const CATALOG: &str = "catalog";
 /// What the name of all tools of an MCP server begins with.
 pub const MCP: &str = "mcp:";
 
+/// The built-in upstream, which has no table.
+pub const OFFLINE: &str = "offline";
+
 /// The names that can be referred to.
-pub(super) struct Names<'n> {
-    upstreams: Vec<&'n str>,
-    /// Absent without the table `[tools]`
-    tools: Option<Vec<String>>,
-    mcp: &'n BTreeMap<String, McpServer>,
-    /// The names of tool sets
-    sets: Vec<String>,
+#[derive(Debug, Default)]
+pub struct Names {
+    /// The configured upstreams
+    pub upstreams: Vec<String>,
+    /// The built-in tools; absent without the table `[tools]`
+    pub tools: Option<Vec<String>>,
+    /// The MCP servers, with what the names of their tools begin with
+    pub servers: Vec<(String, String)>,
+    /// Names that MCP servers give to their tools
+    pub renamed: Vec<String>,
+    /// The tool sets
+    pub sets: Vec<String>,
 }
 
-impl<'n> Names<'n> {
-    /// Collects the names of configured, built-in and offline upstreams, and of tools.
-    pub(super) fn new(
-        upstreams: &'n BTreeMap<String, Upstream>,
-        tools: Option<Vec<String>>,
-        mcp: &'n BTreeMap<String, McpServer>,
-    ) -> Names<'n> {
-        let mut names: Vec<&str> = upstreams.keys().map(String::as_str).collect();
+impl Names {
+    /// Refuses the name of an unknown upstream.
+    pub(crate) fn check_upstream(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
+        let mut known: Vec<&str> = self.upstreams.iter().map(String::as_str).collect();
         for id in providers::all().map(|provider| provider.id).chain([OFFLINE]) {
-            if !upstreams.contains_key(id) {
-                names.push(id);
+            if !known.contains(&id) {
+                known.push(id);
             }
         }
-        Names { upstreams: names, tools, mcp, sets: Vec::new() }
-    }
-
-    /// Adds the names of tool sets.
-    pub(super) fn with_sets(mut self, sets: &BTreeMap<String, Vec<String>>) -> Names<'n> {
-        self.sets = sets.keys().cloned().collect();
-        self
-    }
-
-    /// Refuses the name of an unknown upstream.
-    pub(super) fn check_upstream(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
-        check("upstream", name, &self.upstreams, value)
+        check("upstream", name, &known, value)
     }
 
     /// Refuses the name of an unknown tool.
-    pub(super) fn check_tool(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
+    pub(crate) fn check_tool(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
         let is_set = self.sets.iter().any(|set| set == name);
         if is_set || name == CATALOG || tools::NAMES.contains(&name) || self.is_of_mcp(name) {
             return Ok(());
@@ -70,15 +59,14 @@ impl<'n> Names<'n> {
     /// when the servers run.
     fn is_of_mcp(&self, name: &str) -> bool {
         let server = name.strip_prefix(MCP);
-        self.mcp.iter().any(|(own, settings)| {
-            let begins = name.starts_with(&settings.prefix(own));
-            server == Some(own) || begins || settings.names.values().any(|own| own == name)
-        })
+        let mut servers = self.servers.iter();
+        servers.any(|(own, prefix)| server == Some(own) || name.starts_with(prefix))
+            || self.renamed.iter().any(|own| own == name)
     }
 }
 
 /// Refuses a name that is not in a list of tools.
-pub(super) fn check_tool(
+pub(crate) fn check_tool(
     name: &str,
     tools: &[String],
     value: &Value<'_>,

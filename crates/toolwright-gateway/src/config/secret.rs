@@ -17,14 +17,14 @@ const ADVICE: &str = "keep it in a variable and write \"env:NAME\", or in a file
     \"file:PATH\"";
 
 /// Reads the secret that a value references.
-pub(super) fn fetch(value: &Value<'_>) -> Result<SecretString, ConfigError> {
+pub(crate) fn fetch(value: &Value<'_>) -> Result<SecretString, ConfigError> {
     find(value)?.ok_or_else(|| {
         value.error("a secret is not written into the configuration itself").with_hint(ADVICE)
     })
 }
 
 /// Reads the secret that a value references, if it is a reference.
-pub(super) fn find(value: &Value<'_>) -> Result<Option<SecretString>, ConfigError> {
+pub(crate) fn find(value: &Value<'_>) -> Result<Option<SecretString>, ConfigError> {
     let text = value.text()?;
     if let Some(name) = text.strip_prefix("env:") {
         variable(value, name).map(Some)

@@ -1,10 +1,10 @@
 //! Sizes with units: `64KB` is 64 000 bytes, `64KiB` is 65 536.
 
 /// The units, for error messages.
-pub(super) const UNITS: &str = "B, KB, MB, GB, KiB, MiB, GiB";
+pub(crate) const UNITS: &str = "B, KB, MB, GB, KiB, MiB, GiB";
 
 /// Parses an integer with its unit, in bytes.
-pub(super) fn parse(text: &str) -> Option<u64> {
+pub(crate) fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..end].parse().ok()?;

@@ -11,7 +11,7 @@ use super::value::Value;
 type Entry<'t> = (Spanned<DeString<'t>>, Spanned<DeValue<'t>>);
 
 /// A table that is being read.
-pub(super) struct Table<'t> {
+pub struct Table<'t> {
     file: &'t File<'t>,
     key: String,
     offset: usize,
@@ -21,7 +21,7 @@ pub(super) struct Table<'t> {
 
 impl<'t> Table<'t> {
     /// Creates a table at a dotted path.
-    pub(super) fn new(
+    pub(crate) fn new(
         file: &'t File<'t>,
         key: String,
         offset: usize,
@@ -31,7 +31,7 @@ impl<'t> Table<'t> {
     }
 
     /// Takes the value of a key, and marks the key as known.
-    pub(super) fn take(&mut self, key: &'static str) -> Option<Value<'t>> {
+    pub(crate) fn take(&mut self, key: &'static str) -> Option<Value<'t>> {
         self.known.push(key);
         let index = self.left.iter().position(|(own, _)| own.get_ref() == key)?;
         let entry = self.left.swap_remove(index);
@@ -39,7 +39,7 @@ impl<'t> Table<'t> {
     }
 
     /// Reads the value of a key; returns the default if the key is absent.
-    pub(super) fn take_or<T>(
+    pub(crate) fn take_or<T>(
         &mut self,
         key: &'static str,
         default: T,
@@ -49,7 +49,7 @@ impl<'t> Table<'t> {
     }
 
     /// Reads the value of a key, if it is present.
-    pub(super) fn take_some<T>(
+    pub(crate) fn take_some<T>(
         &mut self,
         key: &'static str,
         read: impl FnOnce(&Value<'t>) -> Result<T, ConfigError>,
@@ -58,12 +58,12 @@ impl<'t> Table<'t> {
     }
 
     /// Takes the elements of a list; none if the key is absent.
-    pub(super) fn list(&mut self, key: &'static str) -> Result<Vec<Value<'t>>, ConfigError> {
+    pub(crate) fn list(&mut self, key: &'static str) -> Result<Vec<Value<'t>>, ConfigError> {
         self.take(key).map_or(Ok(Vec::new()), Value::elements)
     }
 
     /// Reads every entry of a table whose keys are names.
-    pub(super) fn read_all<T, C: FromIterator<(String, T)>>(
+    pub(crate) fn read_all<T, C: FromIterator<(String, T)>>(
         self,
         read: impl Fn(Value<'t>) -> Result<T, ConfigError>,
     ) -> Result<C, ConfigError> {
@@ -71,7 +71,7 @@ impl<'t> Table<'t> {
     }
 
     /// Takes the table of a key; an empty one if the key is absent.
-    pub(super) fn table(&mut self, key: &'static str) -> Result<Table<'t>, ConfigError> {
+    pub(crate) fn table(&mut self, key: &'static str) -> Result<Table<'t>, ConfigError> {
         match self.take(key) {
             Some(value) => value.table(),
             None => Ok(Table::new(self.file, self.below(key), self.offset, DeTable::new())),
@@ -79,7 +79,7 @@ impl<'t> Table<'t> {
     }
 
     /// Returns all entries of a table whose keys are names, in the order of the file.
-    pub(super) fn entries(mut self) -> Vec<(String, Value<'t>)> {
+    pub(crate) fn entries(mut self) -> Vec<(String, Value<'t>)> {
         let mut left = std::mem::take(&mut self.left);
         left.sort_by_key(|(key, _)| key.span().start);
         let named = left.into_iter().map(|entry| (entry.0.get_ref().to_string(), entry));
@@ -87,7 +87,7 @@ impl<'t> Table<'t> {
     }
 
     /// Refuses unknown keys.
-    pub(super) fn finish(self) -> Result<(), ConfigError> {
+    pub(crate) fn finish(self) -> Result<(), ConfigError> {
         let Some((key, _)) = self.left.iter().min_by_key(|(key, _)| key.span().start) else {
             return Ok(());
         };
@@ -99,7 +99,7 @@ impl<'t> Table<'t> {
     }
 
     /// Creates an error about the table.
-    pub(super) fn error(&self, what: impl Into<String>) -> ConfigError {
+    pub(crate) fn error(&self, what: impl Into<String>) -> ConfigError {
         ConfigError::new(&self.key, what).with_position(self.file.position(self.offset))
     }
 

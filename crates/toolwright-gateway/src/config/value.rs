@@ -15,8 +15,8 @@ use super::size;
 use super::table::Table;
 
 /// A value that is being read, with its dotted path and position.
-pub(super) struct Value<'t> {
-    pub(super) file: &'t File<'t>,
+pub struct Value<'t> {
+    pub(crate) file: &'t File<'t>,
     key: String,
     offset: usize,
     inner: DeValue<'t>,
@@ -24,7 +24,7 @@ pub(super) struct Value<'t> {
 
 impl<'t> Value<'t> {
     /// Creates a value at a path and an offset.
-    pub(super) fn new(
+    pub(crate) fn new(
         file: &'t File<'t>,
         key: String,
         offset: usize,
@@ -34,7 +34,7 @@ impl<'t> Value<'t> {
     }
 
     /// Creates an error about this value.
-    pub(super) fn error(&self, what: impl Into<String>) -> ConfigError {
+    pub(crate) fn error(&self, what: impl Into<String>) -> ConfigError {
         ConfigError::new(&self.key, what).with_position(self.file.position(self.offset))
     }
 
@@ -43,17 +43,17 @@ impl<'t> Value<'t> {
     }
 
     /// Whether it is a table.
-    pub(super) fn is_table(&self) -> bool {
+    pub(crate) fn is_table(&self) -> bool {
         self.inner.is_table()
     }
 
     /// Whether it is a string.
-    pub(super) fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         self.inner.is_str()
     }
 
     /// Reads a string.
-    pub(super) fn text(&self) -> Result<&str, ConfigError> {
+    pub(crate) fn text(&self) -> Result<&str, ConfigError> {
         match &self.inner {
             DeValue::String(text) => Ok(text),
             _ => Err(self.expected("a text in quotes")),
@@ -61,7 +61,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a string that is not empty.
-    pub(super) fn words(&self) -> Result<String, ConfigError> {
+    pub(crate) fn words(&self) -> Result<String, ConfigError> {
         match self.text()? {
             text if text.trim().is_empty() => Err(self.error("this is empty")),
             text => Ok(text.to_owned()),
@@ -69,7 +69,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a boolean.
-    pub(super) fn flag(&self) -> Result<bool, ConfigError> {
+    pub(crate) fn flag(&self) -> Result<bool, ConfigError> {
         match &self.inner {
             DeValue::Boolean(flag) => Ok(*flag),
             _ => Err(self.expected("true or false")),
@@ -77,7 +77,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads an integer of at least `least`.
-    pub(super) fn number(&self, least: u64) -> Result<u64, ConfigError> {
+    pub(crate) fn number(&self, least: u64) -> Result<u64, ConfigError> {
         let DeValue::Integer(digits) = &self.inner else {
             return Err(self.expected("a whole number"));
         };
@@ -89,12 +89,12 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a count of at least `least`.
-    pub(super) fn count(&self, least: u64) -> Result<usize, ConfigError> {
+    pub(crate) fn count(&self, least: u64) -> Result<usize, ConfigError> {
         usize::try_from(self.number(least)?).map_err(|_| self.error("this is too large"))
     }
 
     /// Reads a duration.
-    pub(super) fn duration(&self) -> Result<Duration, ConfigError> {
+    pub(crate) fn duration(&self) -> Result<Duration, ConfigError> {
         const EXAMPLE: &str = "a length of time with its unit, such as \"10s\"";
         let DeValue::String(text) = &self.inner else { return Err(self.expected(EXAMPLE)) };
         duration::parse(text).ok_or_else(|| {
@@ -103,7 +103,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a duration of more than zero.
-    pub(super) fn deadline(&self) -> Result<Duration, ConfigError> {
+    pub(crate) fn deadline(&self) -> Result<Duration, ConfigError> {
         match self.duration()? {
             Duration::ZERO => Err(self.error("this must be more than zero")),
             duration => Ok(duration),
@@ -111,7 +111,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a number of bytes, at least one: an integer, or a string with a unit.
-    pub(super) fn size(&self) -> Result<usize, ConfigError> {
+    pub(crate) fn size(&self) -> Result<usize, ConfigError> {
         const EXAMPLE: &str = "a size, such as \"32MB\"";
         let bytes = match &self.inner {
             DeValue::String(text) => size::parse(text),
@@ -126,7 +126,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads the value of one of some words.
-    pub(super) fn one_of<T: Clone>(&self, words: &[(&str, T)]) -> Result<T, ConfigError> {
+    pub(crate) fn one_of<T: Clone>(&self, words: &[(&str, T)]) -> Result<T, ConfigError> {
         let text = self.text()?;
         let found = words.iter().find(|(word, _)| *word == text);
         found.map(|(_, meant)| meant.clone()).ok_or_else(|| {
@@ -137,17 +137,17 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a path relative to the folder of the file.
-    pub(super) fn path(&self) -> Result<PathBuf, ConfigError> {
+    pub(crate) fn path(&self) -> Result<PathBuf, ConfigError> {
         Ok(self.file.path(&self.words()?))
     }
 
     /// Reads the path of an existing file.
-    pub(super) fn existing_file(&self) -> Result<PathBuf, ConfigError> {
+    pub(crate) fn existing_file(&self) -> Result<PathBuf, ConfigError> {
         self.existing("file", Metadata::is_file)
     }
 
     /// Reads the path of an existing folder.
-    pub(super) fn existing_folder(&self) -> Result<PathBuf, ConfigError> {
+    pub(crate) fn existing_folder(&self) -> Result<PathBuf, ConfigError> {
         self.existing("folder", Metadata::is_dir)
     }
 
@@ -163,7 +163,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads the elements of a list.
-    pub(super) fn elements(self) -> Result<Vec<Value<'t>>, ConfigError> {
+    pub(crate) fn elements(self) -> Result<Vec<Value<'t>>, ConfigError> {
         let DeValue::Array(array) = self.inner else {
             return Err(self.expected("a list in brackets"));
         };
@@ -178,12 +178,12 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a list of strings.
-    pub(super) fn texts(self) -> Result<Vec<String>, ConfigError> {
+    pub(crate) fn texts(self) -> Result<Vec<String>, ConfigError> {
         self.elements()?.iter().map(Value::words).collect()
     }
 
     /// Reads any value as JSON.
-    pub(super) fn json(self) -> Result<Json, ConfigError> {
+    pub(crate) fn json(self) -> Result<Json, ConfigError> {
         let number = |text: &str| Number::parse(text.trim_start_matches('+')).map(Json::from);
         let scalar = match &self.inner {
             DeValue::String(text) => Some(Json::from(text.as_ref())),
@@ -209,7 +209,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a table.
-    pub(super) fn table(self) -> Result<Table<'t>, ConfigError> {
+    pub(crate) fn table(self) -> Result<Table<'t>, ConfigError> {
         match self.inner {
             DeValue::Table(table) => Ok(Table::new(self.file, self.key, self.offset, table)),
             _ => Err(self.expected("a table")),

@@ -11,6 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use super::budget::Budget;
+use super::config::Limits;
 use super::connection::{self, ConnectionContext, ConnectionEnd};
 use super::drain::{Control, Ended, Health, Phase};
 use super::listen::{ListenError, listen};
@@ -18,7 +19,6 @@ use super::request::Service;
 use super::settings::Settings;
 use super::tls::Tls;
 use super::watchdog::Watchdog;
-use crate::config::Limits;
 
 /// Delay before the next accept when the system is out of file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use http::StatusCode;
 use tokio::sync::watch;
 
+use super::config::Limits;
 use super::reply::{Reply, typed_reply};
 use super::settings::{Current, Settings};
 use super::signal::Renewal;
-use crate::config::Limits;
 
 /// The phase of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,9 +7,9 @@ use std::time::Duration;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::TokioTimer;
 
+use super::config::Limits;
 use super::tls::Tls;
 use super::write_stall::Streams;
-use crate::config::Limits;
 
 /// The current settings. Clones share them. A change applies to new connections only.
 #[derive(Debug, Clone)]

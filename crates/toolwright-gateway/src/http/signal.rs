@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::config::Limits;
 use super::drain::Control;
 use super::tls::Tls;
-use crate::config::Limits;
 
 /// The settings that a reload applies to new connections. The address, the number of connections
 /// and the memory budget change only at a restart.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::config::Limits;
 use super::sniff::HttpVersion;
-use crate::config::Limits;
 
 /// The activity of one connection.
 #[derive(Debug)]

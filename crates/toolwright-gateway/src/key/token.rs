@@ -48,8 +48,8 @@ impl Keys {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::key;
     use super::*;
+    use crate::key::tests::key;
 
     #[test]
     fn a_token_is_valid_until_it_expires_or_its_key_goes() {

@@ -15,8 +15,8 @@ use toolwright_transport::oauth::TokenStore;
 use toolwright_transport::secret::SecretString;
 use toolwright_transport::{HttpClient, TransportError};
 
+use super::config::{McpLogin, McpPlace};
 use super::{authorization, http};
-use crate::config::{McpLogin, McpPlace};
 
 /// What the headers begin with that carry tokens; the name of the server follows.
 const HEADER_PREFIX: &str = "toolwright-mcp-token-";

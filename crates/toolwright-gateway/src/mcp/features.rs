@@ -16,6 +16,9 @@ use toolwright_core::json::Object;
 use toolwright_core::percent;
 use toolwright_core::{Json, object};
 use toolwright_dialects::dialect::mcp::Era;
+use toolwright_mcp::protocol::{
+    COMPLETE, GET_PROMPT, LIST_PROMPTS, LIST_RESOURCES, LIST_TEMPLATES, READ_RESOURCE,
+};
 use toolwright_mcp::server::{Exchange, Features, FeaturesFuture, ObserveFuture, Peer, page};
 use toolwright_mcp::{
     ClientError, ClientSelector, Interaction, Request, RpcError, ServerInfo, map_resource_uris,
@@ -73,7 +76,7 @@ impl Connected {
         result.remove("_meta");
         result.remove("cacheScope");
         let ttl = result.remove("ttlMs");
-        if method == "resources/read" && peer.era() == Era::Stateless {
+        if method == READ_RESOURCE && peer.era() == Era::Stateless {
             // Who reads a resource of a server that says nothing gets the present one.
             result.insert("ttlMs", ttl.unwrap_or_else(|| 0_u64.into()));
         }
@@ -204,7 +207,7 @@ impl McpFeatures {
         let (server, name) = self.find_prompt(text(params, "name")?).await?;
         let mut params = forwarded(params);
         params.insert("name", name);
-        let mut result = server.forward("prompts/get", params, peer, exchange).await?;
+        let mut result = server.forward(GET_PROMPT, params, peer, exchange).await?;
         if let Some(Json::Array(messages)) = result.get_mut("messages") {
             for message in messages {
                 if let Json::Object(message) = message
@@ -226,7 +229,7 @@ impl McpFeatures {
         let (server, uri) = self.find_resource(text(params, "uri")?, peer.era()).await?;
         let mut params = forwarded(params);
         params.insert("uri", uri);
-        let mut result = server.forward("resources/read", params, peer, exchange).await?;
+        let mut result = server.forward(READ_RESOURCE, params, peer, exchange).await?;
         if let Some(Json::Array(contents)) = result.get_mut("contents") {
             for content in contents {
                 if let Json::Object(content) = content
@@ -270,10 +273,10 @@ impl McpFeatures {
         if !server.client.last_info().is_some_and(|info| info.has("completions")) {
             // Versions before this capability had completion without it.
             let completion = object! {"values": Vec::<Json>::new(), "hasMore": false};
-            let sent = server.forward("completion/complete", params, peer, exchange).await;
+            let sent = server.forward(COMPLETE, params, peer, exchange).await;
             return Ok(sent.unwrap_or_else(|_| object! {"completion": completion}));
         }
-        server.forward("completion/complete", params, peer, exchange).await
+        server.forward(COMPLETE, params, peer, exchange).await
     }
 }
 
@@ -348,12 +351,12 @@ impl Features for McpFeatures {
         Box::pin(async move {
             let params = &request.params;
             Some(match request.method.as_str() {
-                "prompts/list" => self.list(Listing::Prompts, params).await,
-                "prompts/get" => self.get_prompt(params, peer, exchange).await,
-                "resources/list" => self.list(Listing::Resources, params).await,
-                "resources/templates/list" => self.list(Listing::Templates, params).await,
-                "resources/read" => self.read_resource(params, peer, exchange).await,
-                "completion/complete" => self.complete(params, peer, exchange).await,
+                LIST_PROMPTS => self.list(Listing::Prompts, params).await,
+                GET_PROMPT => self.get_prompt(params, peer, exchange).await,
+                LIST_RESOURCES => self.list(Listing::Resources, params).await,
+                LIST_TEMPLATES => self.list(Listing::Templates, params).await,
+                READ_RESOURCE => self.read_resource(params, peer, exchange).await,
+                COMPLETE => self.complete(params, peer, exchange).await,
                 _ => return None,
             })
         })

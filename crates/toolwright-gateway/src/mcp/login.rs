@@ -11,7 +11,7 @@ use toolwright_transport::oauth::{
 };
 use toolwright_transport::{AddressPolicy, HttpClient, Proxy, TransportError};
 
-use crate::config::McpLogin;
+use super::config::McpLogin;
 
 /// Tokens in the data folder, encrypted. The folder is created when the first one is stored.
 pub struct McpTokens {

@@ -13,7 +13,7 @@ use toolwright_core::{Json, object};
 use toolwright_mcp::DefinitionPins;
 use toolwright_transport::private_file;
 
-use crate::config::PinMode;
+use super::config::PinMode;
 
 /// The folder in the data folder.
 const FOLDER: &str = "mcp-pins";

@@ -130,12 +130,12 @@ impl Endpoint {
 }
 
 /// Removes the credential that Google's clients may put into a query.
-pub(super) fn without_key(query: &str) -> String {
+pub(crate) fn without_key(query: &str) -> String {
     filtered(query, |name, _| !name.eq_ignore_ascii_case("key"))
 }
 
 /// Returns the parameters of a query that are accepted, by unescaped name and value.
-pub(super) fn filtered(query: &str, is_wanted: impl Fn(&str, &str) -> bool) -> String {
+pub(crate) fn filtered(query: &str, is_wanted: impl Fn(&str, &str) -> bool) -> String {
     let is_kept = |pair: &&str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         is_wanted(&percent::decode(name), &percent::decode(value))

@@ -6,8 +6,8 @@ use std::time::Duration;
 use toolwright_core::{Fault, FaultClass};
 use toolwright_runtime::upstream::retry;
 
-use super::route::Candidate;
 use super::send::Failure;
+use crate::models::route::Candidate;
 
 /// Maximum wait for a retry while there is another candidate.
 const IMPATIENT: Duration = Duration::from_secs(1);

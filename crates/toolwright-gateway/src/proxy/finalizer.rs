@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::capture::Capture;
 use super::reasoning_cache::ReasoningCache;
-use super::responses::capture::Capture;
 use crate::http::Share;
 use crate::key::Client;
 use crate::telemetry::ExchangeRecorder;
@@ -18,7 +18,7 @@ pub struct Finalizer {
     /// The memory that it has reserved, besides the bytes of the request
     pub share: Share,
     /// Stores the response, if the client may refer to it later
-    pub capture: Option<Capture>,
+    pub capture: Option<Box<dyn Capture>>,
     /// The client of the exchange
     pub client: Arc<Client>,
     /// The cache of opaque reasoning

@@ -14,11 +14,12 @@ use toolwright_core::{Fault, FaultClass, Json, Request};
 use toolwright_dialects::dialect::{Dialect, WireRequest};
 use toolwright_runtime::upstream::ClientCredential;
 
-use super::conversation::ConversationId;
 use super::endpoint::{Endpoint, Purpose};
-use super::responses::state::{Members, State};
+use super::references::{Members, StateReferences};
 use super::weight::weight;
-use super::{fault, headers, named, tokens};
+use super::{headers, named, tokens};
+use crate::conversation::ConversationId;
+use crate::fault;
 use crate::key::{AuthenticatedClient, Client, Reservation};
 use crate::telemetry::RequestId;
 
@@ -47,7 +48,7 @@ pub struct InboundRequest {
     /// The conversation that it continues, by its header or the previous response
     pub conversation: Option<ConversationId>,
     /// References to earlier responses
-    pub state: State,
+    pub state: StateReferences,
     /// The parsed body, if it was parsed to find its members
     pub parsed: Option<Json>,
     /// Where the body names the model, if it does so once
@@ -103,9 +104,9 @@ impl InboundRequest {
         let members = Members { input, previous, store, background, conversation, prompt };
         let state = match endpoint.dialect {
             Dialect::OpenaiResponses => {
-                State::read(&body, &members, authenticated.carrier.is_none())?
+                StateReferences::read(&body, &members, authenticated.carrier.is_none())?
             }
-            _ => State::default(),
+            _ => StateReferences::default(),
         };
         let model_place = named.filter(|own| !own.is_repeated()).map(|own| own.span());
         let conversation = ConversationId::named(&headers)?;
@@ -162,7 +163,7 @@ impl InboundRequest {
     }
 
     /// Replaces the body by one in which references are resolved.
-    pub(super) fn edit(&mut self, body: Bytes) {
+    pub(crate) fn edit(&mut self, body: Bytes) {
         self.body = body;
         self.parsed = None;
         self.model_place = None;

@@ -14,9 +14,9 @@ use toolwright_dialects::frame::{FrameWriter, Framing};
 use toolwright_dialects::translate::{Options, StreamReader, Translator};
 use toolwright_runtime::upstream::IncomingBody;
 
+use super::capture::PassingCapture;
 use super::coalescing::CoalescingBody;
 use super::finalizer::Finalizer;
-use super::responses::capture::PassthroughCapture;
 use super::translating::MAX_CALLS;
 use super::weight::{UNWEIGHED_BYTES, weight};
 use crate::http::Share;
@@ -26,7 +26,7 @@ pub struct PassthroughBody {
     body: CoalescingBody,
     observer: Observer,
     /// Stores the ids in the reply, if the client may refer to them later
-    ids: Option<PassthroughCapture>,
+    ids: Option<Box<dyn PassingCapture>>,
     finalizer: Option<Finalizer>,
     /// Whether the body has ended
     over: bool,
@@ -110,7 +110,7 @@ impl Observer {
     }
 
     /// The summary of the reply, after its last byte.
-    fn end(self, ids: Option<&PassthroughCapture>) -> Option<ResponseSummary> {
+    fn end(self, ids: Option<&dyn PassingCapture>) -> Option<ResponseSummary> {
         match self {
             Observer::Stream(_, mut reader, mut events, mut watch) => {
                 // An unreadable stream was observed up to the error.
@@ -153,7 +153,7 @@ impl PassthroughBody {
     pub fn new(
         body: IncomingBody,
         observer: Observer,
-        ids: Option<PassthroughCapture>,
+        ids: Option<Box<dyn PassingCapture>>,
         finalizer: Finalizer,
     ) -> PassthroughBody {
         let (body, finalizer) = (CoalescingBody::new(body), Some(finalizer));
@@ -174,7 +174,7 @@ impl PassthroughBody {
         self.over = true;
         let observer = std::mem::replace(&mut self.observer, Observer::Off);
         let (open, stream_end) = (observer.is_open(), observer.stream_end());
-        let watch = observer.end(self.ids.as_ref());
+        let watch = observer.end(self.ids.as_deref());
         let complete = watch.as_ref().is_some_and(ResponseSummary::is_complete);
         let fault = broken.or_else(|| (open && !complete).then(cut_off));
         let Some(mut finalizer) = self.finalizer.take() else { return Poll::Ready(None) };

@@ -18,10 +18,10 @@ use super::endpoint::Endpoint;
 use super::headers;
 use super::inbound::{InboundRequest, Reading};
 use super::reasoning_cache::ReasoningCache;
-use super::route::{Backend, Candidate, Routes};
 use super::send::Failure;
 use super::weight::{UNWEIGHED_BYTES, weight_at_most};
 use crate::http::Share;
+use crate::models::route::{Backend, Candidate, Routes};
 use crate::telemetry::{RequestId, losses};
 
 /// A request to an upstream, and how its reply becomes the client's.
@@ -97,27 +97,37 @@ impl Translation {
     }
 }
 
-/// Chooses how to read a body: as a whole, if it will probably be translated and the memory budget
-/// allows it. The model is guessed from the first bytes; a wrong guess costs only time.
-pub fn reading<'s>(
+/// What a request probably needs, before its body was read.
+pub struct Guess<'s> {
+    /// The model
+    pub model: Option<String>,
+    /// The candidates for the model; none if there is no such model
+    pub candidates: Vec<Candidate>,
+    /// How to read the body
+    pub reading: Reading<'s>,
+}
+
+/// Guesses the model from the first bytes of a body, and chooses how to read the body: as a whole, if it will probably be
+/// translated and the memory budget allows it. A wrong guess costs only time.
+pub fn guess<'s>(
     endpoint: &Endpoint,
     body: &[u8],
     routes: &Routes,
     schema_cache: &'s SchemaCache,
     share: &mut Share,
-) -> Reading<'s> {
-    let said = endpoint.target.as_ref().map(|said| said.model.as_str());
-    let model = said.or_else(|| guess_string(body, "model"));
-    let candidates = model.and_then(|model| routes.find(model).ok()).unwrap_or_default();
+) -> Guess<'s> {
+    let target = endpoint.target.as_ref().map(|target| target.model.as_str());
+    let model = target.or_else(|| guess_string(body, "model")).map(str::to_owned);
+    let candidates = model.as_deref().and_then(|model| routes.find(model).ok()).unwrap_or_default();
     let translates = candidates.first().is_some_and(|first| match &first.backend {
         Backend::Offline => true,
         Backend::Remote(remote) => !has_same_dialect(endpoint, remote, first),
     });
-    if translates && (body.len() <= UNWEIGHED_BYTES || share.try_resize(weight_at_most(body))) {
-        Reading::Whole(schema_cache)
-    } else {
-        Reading::Members
-    }
+    let fits =
+        |share: &mut Share| body.len() <= UNWEIGHED_BYTES || share.try_resize(weight_at_most(body));
+    let reading =
+        if translates && fits(share) { Reading::Whole(schema_cache) } else { Reading::Members };
+    Guess { model, candidates, reading }
 }
 
 /// Whether an upstream takes requests of an endpoint unchanged.

@@ -19,9 +19,9 @@ use toolwright_runtime::store::StoreError;
 use toolwright_runtime::{CallErrorKind, Caller};
 use toolwright_transport::private_file;
 
+use super::config::{LedgerSettings, OnFailure};
 use super::record::{Attempt, ExecutedCall, Payloads};
 use super::{ExchangeRecord, RequestId};
-use crate::config::{self, OnFailure};
 
 /// The file in the data folder.
 pub const FILE: &str = "ledger.sqlite";
@@ -67,7 +67,7 @@ pub enum RecordsError {
 
 impl Records {
     /// Opens the ledger in the data folder, which is created for its owner only.
-    pub fn open(folder: &Path, config: &config::Ledger) -> Result<Records, RecordsError> {
+    pub fn open(folder: &Path, config: &LedgerSettings) -> Result<Records, RecordsError> {
         private_file::create_folder(folder)
             .map_err(|why| RecordsError::Folder { path: folder.to_owned(), why })?;
         let ledger = SqliteLedger::open(folder.join(FILE))?.with_observer(observe);
@@ -81,7 +81,7 @@ impl Records {
 
     /// Logs the result of a quick check of the file, then checks it every second while the gateway
     /// runs, and calls a function each time. Removes what is older than the configuration allows, now and every hour.
-    pub async fn watch(&self, config: &config::Ledger, each: impl Fn()) {
+    pub async fn watch(&self, config: &LedgerSettings, each: impl Fn()) {
         if let Records::File(ledger) = self {
             watch::watch(ledger, config, each).await;
         }

@@ -7,9 +7,9 @@ use toolwright_core::loss::Severity;
 use toolwright_core::{Dialect, FaultClass, Json, StopReason};
 use toolwright_runtime::redact::redact;
 
+use super::config::LogFormat;
 use super::record::Payloads;
 use super::{ExchangeRecord, ledger};
-use crate::config::LogFormat;
 use short::ShortLine;
 pub use short::write_request;
 

@@ -17,8 +17,8 @@ use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload::{self, Handle};
 
-use crate::config::{Log, LogFormat};
-use crate::telemetry::Metrics;
+use super::Metrics;
+use super::config::{LogFormat, LogSettings};
 
 use fields::Plainly;
 use text::TextFormat;
@@ -32,7 +32,7 @@ pub struct Started;
 /// Starts the log of this process, in colour if stderr is a terminal and `NO_COLOR` is not set.
 /// Returns a guard that writes the remaining lines when it is dropped, and the level, which can be
 /// changed later.
-pub fn start(log: &Log, metrics: &Metrics) -> Result<(FlushGuard, Level), Started> {
+pub fn start(log: &LogSettings, metrics: &Metrics) -> Result<(FlushGuard, Level), Started> {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let colour = std::io::stderr().is_terminal() && !no_color;
     let (lines, guard) = Lines::new(std::io::stderr(), metrics.dropped_lines());
@@ -62,7 +62,7 @@ fn targets(level: LevelFilter) -> Targets {
 /// Creates a subscriber for the configured format, and the handle to its level. Only the text
 /// format has colours.
 pub fn subscriber(
-    log: &Log,
+    log: &LogSettings,
     colour: bool,
     lines: Lines,
 ) -> (Box<dyn Subscriber + Send + Sync>, Level) {

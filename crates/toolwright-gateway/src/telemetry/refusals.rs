@@ -44,8 +44,8 @@ mod tests {
     use toolwright_core::Dialect;
     use toolwright_runtime::Caller;
 
-    use super::super::{ExchangeRecord, ledger};
     use super::*;
+    use crate::telemetry::{ExchangeRecord, ledger};
 
     #[test]
     fn a_minute_of_refusals_is_one_entry_for_each_reason() {

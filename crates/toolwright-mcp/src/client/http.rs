@@ -24,14 +24,9 @@ use super::inbox::Inbox;
 use super::{MAX_MESSAGE, READ_DEADLINE};
 use crate::header::{self, ParameterHeader};
 use crate::message::{InvalidMessage, Message, Request, Response};
+use crate::protocol::header::{LAST_EVENT_ID, METHOD, NAME, SESSION, VERSION};
 use toolwright_transport::oauth::{Challenge, OAuthError, Token, TokenSource};
 use toolwright_transport::{HttpClient, HttpFault, Incoming, IncomingBody, begins_with, sensitive};
-
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

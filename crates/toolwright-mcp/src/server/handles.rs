@@ -8,7 +8,8 @@ use toolwright_json::Object;
 
 use crate::message::RpcError;
 use toolwright_runtime::call::CallResult;
-use toolwright_runtime::handle::{Handle, HandleError, HandleId, StoredValue};
+use toolwright_runtime::handle::{Handle, HandleError};
+use toolwright_runtime::output::Content;
 use toolwright_runtime::session::Session;
 use toolwright_runtime::toolbox::Toolbox;
 
@@ -47,14 +48,14 @@ pub(super) async fn read(
 }
 
 /// The content of a resource: a part of a stored value.
-fn content(uri: &str, value: &StoredValue, pointer: &str) -> Result<Object, HandleError> {
+fn content(uri: &str, value: &Content, pointer: &str) -> Result<Object, HandleError> {
     let mime = mime(value);
     match value {
-        StoredValue::Bytes(blob) if pointer.is_empty() => {
+        Content::Bytes(blob) if pointer.is_empty() => {
             Ok(object! {"uri": uri, "mimeType": mime, "blob": STANDARD.encode(&blob.bytes)})
         }
-        StoredValue::Bytes(_) => Err(HandleError::NotJson),
-        StoredValue::Json(value) => {
+        Content::Bytes(_) | Content::Media(_) => Err(HandleError::NotJson),
+        Content::Json(value) => {
             let text = match value.pointer(pointer).ok_or(HandleError::NoSuchPiece)? {
                 Json::String(text) => text.as_str().to_owned(),
                 value => value.compact(),
@@ -64,11 +65,11 @@ fn content(uri: &str, value: &StoredValue, pointer: &str) -> Result<Object, Hand
     }
 }
 
-fn mime(value: &StoredValue) -> &str {
-    match value {
-        StoredValue::Bytes(blob) => &blob.mime,
-        StoredValue::Json(value) if matches!(**value, Json::String(_)) => "text/plain",
-        StoredValue::Json(_) => "application/json",
+fn mime(content: &Content) -> &str {
+    match content {
+        Content::Bytes(blob) => &blob.mime,
+        content if content.as_text().is_some() => "text/plain",
+        _ => "application/json",
     }
 }
 
@@ -80,15 +81,15 @@ pub(super) fn add_links(
     version: &str,
     has_schema: bool,
 ) {
-    let handles: Vec<(HandleId, &StoredValue)> = result.handles();
+    let handles = result.handles();
     if let Some(Json::Array(blocks)) = encoded.get_mut("content")
         && version >= LINKS_SINCE
     {
-        blocks.extend(handles.iter().map(|(id, value)| {
+        blocks.extend(handles.iter().map(|(id, content)| {
             let uri = format!("{SCHEME}{id}");
             let mut link = object! {"type": "resource_link", "uri": uri, "name": id.to_string()};
-            link.insert("mimeType", mime(value));
-            if let StoredValue::Bytes(blob) = value {
+            link.insert("mimeType", content.map_or("application/json", mime));
+            if let Some(Content::Bytes(blob)) = content {
                 link.insert("size", blob.bytes.len());
             }
             Json::from(link)
@@ -169,7 +170,7 @@ mod tests {
         let toolbox: Toolbox = Toolbox::new(Vec::<toolwright_runtime::Handler>::new())
             .unwrap()
             .with_handles(store.clone());
-        let value = StoredValue::json(object! {"rows": vec![Json::from(7_u64)]});
+        let value = Content::json(object! {"rows": vec![Json::from(7_u64)]});
         let id = store.put(&session.owner(), value).await.unwrap();
         let read =
             async |uri: &str, era| read(&object! {"uri": uri}, era, &session, &toolbox).await;

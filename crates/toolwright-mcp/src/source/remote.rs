@@ -94,7 +94,7 @@ impl RemoteTool {
         match result {
             Ok(mut output) => {
                 if matches!(self.visibility, Visibility::Shown) {
-                    output.content.push(Content::Text(note));
+                    output.pieces.push(Content::text(note).into());
                 }
                 Ok(output)
             }

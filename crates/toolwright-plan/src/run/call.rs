@@ -19,7 +19,8 @@ use super::scope::{RunScope, call_id, join, step_key};
 use super::start::now_ms;
 use toolwright_runtime::call::{CallResult, CallStatus};
 use toolwright_runtime::error::{CallError, CallErrorKind};
-use toolwright_runtime::handle::{Handle, HandleId, StoredValue};
+use toolwright_runtime::handle::{Handle, HandleId};
+use toolwright_runtime::output::Content;
 use toolwright_runtime::session::{Scope, Session};
 use toolwright_runtime::settings::{Effect, Retry, Settings};
 use toolwright_runtime::toolbox::{StepCall, StepTool, Toolbox};
@@ -236,7 +237,7 @@ async fn by_handle(
     let (run, outer) = (&*scope.session.run, scope.outer.as_ref().map_or("", |outer| &*outer.key));
     for path in &call.as_handle {
         let Some(value) = arguments.pointer_mut(path) else { continue };
-        let stored = StoredValue::json(std::mem::take(value));
+        let stored = Content::json(std::mem::take(value));
         let id = HandleId::derive("toolwright argument 1", &owner, &[run, outer, call_id, path]);
         store.put_as(&owner, id, stored).await.map_err(|error| {
             StepError::new(
@@ -256,7 +257,7 @@ fn output(result: &CallResult, tool: &StepTool) -> Result<Json, StepError> {
     let message = "the call succeeded earlier, and its output is no longer available";
     let pieces = result.output();
     let pieces = pieces.ok_or_else(|| StepError::new("output_unavailable", message))?;
-    let output = step_output(&pieces, tool.tool());
+    let output = step_output(pieces, tool.tool());
     if output.is_deeper_than(MAX_DEPTH) {
         let message = format!(
             "the output is nested more than {MAX_DEPTH} levels deep; let the tool return less, or text"

@@ -20,9 +20,11 @@ use super::engine::PlanRunError;
 use super::output::{declared_piece, piece, step_output};
 use super::start::blocking;
 use super::tools::plan_tools;
-use toolwright_runtime::handle::{CompleteOutput, Handle, HandleId, Owner, find_handles};
+use toolwright_runtime::handle::{
+    Handle, HandleId, Owner, find_handles, parts_output, read_output,
+};
 use toolwright_runtime::handler::Handler;
-use toolwright_runtime::output::OutputPiece;
+use toolwright_runtime::output::{Content, Piece};
 use toolwright_runtime::run::{RunError, State, read_saved};
 use toolwright_runtime::settings::ValueForm;
 use toolwright_runtime::toolbox::Toolbox;
@@ -66,13 +68,11 @@ pub async fn record_run(saved: &Json, toolbox: &Toolbox) -> Result<Recording, Re
             continue;
         }
         let place = made.id.as_ref().and_then(|id| outputs.get(id));
-        let complete = match place {
-            Some(place) => CompleteOutput::read(place, &owner, toolbox.handles()).await,
-            None => CompleteOutput::Content(outcome.content.len()),
-        };
+        let whole = Json::from(outcome.content.len());
+        let pieces =
+            read_output(place.unwrap_or(&whole), &outcome.content, &owner, toolbox.handles()).await;
         let unknown = Tool::default();
         let definition = handler.map_or(&unknown, Handler::tool);
-        let pieces = complete.pieces(&outcome.content);
         if let Some(place) = place {
             origins.add(at, place, pieces.as_deref(), definition);
         }
@@ -90,8 +90,7 @@ pub async fn record_run(saved: &Json, toolbox: &Toolbox) -> Result<Recording, Re
 pub fn record_messages(messages: &[Message], tools: &PlanTools) -> Result<Recording, RecordError> {
     let calls = calls_of(messages)?.into_iter().map(|(made, mut call)| {
         if let Some(outcome) = outcome_of(messages, made) {
-            let complete = CompleteOutput::Content(outcome.content.len());
-            call.result = match complete.pieces(&outcome.content) {
+            call.result = match parts_output(&outcome.content) {
                 _ if outcome.is_error() => RecordedResult::Failed,
                 Some(pieces) => {
                     let unknown = Tool::default();
@@ -179,7 +178,7 @@ struct Origin {
 
 impl Origins {
     /// Adds the handles of an output, whose pieces are absent if its values have expired.
-    fn add(&mut self, call: usize, place: &Json, pieces: Option<&[OutputPiece<'_>]>, tool: &Tool) {
+    fn add(&mut self, call: usize, place: &Json, pieces: Option<&[Piece]>, tool: &Tool) {
         let places = place.as_array().unwrap_or_default();
         let declared = pieces.and_then(|pieces| declared_piece(pieces, tool));
         for (index, own) in places.iter().enumerate() {
@@ -187,13 +186,13 @@ impl Origins {
             let Some(Ok(Handle { id, pointer: value, .. })) = handle.map(str::parse) else {
                 continue;
             };
-            let known = pieces.and_then(|pieces| pieces.get(index).copied());
-            let is_bytes = matches!(known, Some(OutputPiece::Bytes(_)));
+            let known = pieces.and_then(|pieces| pieces.get(index));
+            let is_bytes = matches!(known.map(|known| &known.content), Some(Content::Bytes(_)));
             let whole = if places.len() == 1 { String::new() } else { format!("/{index}") };
             let output = match (declared, known, pieces) {
                 (Some(declared), Some(known), Some(pieces)) if declared != index => {
                     // The output is another piece, which may have the same data.
-                    let (output, known) = (piece(pieces[declared]), piece(known));
+                    let (output, known) = (piece(&pieces[declared]), piece(known));
                     let data = if is_bytes { known.get("data") } else { Some(&known) };
                     let mut found = Vec::new();
                     find_equal(&output, data.unwrap_or(&known), &Path::ROOT, &mut found);

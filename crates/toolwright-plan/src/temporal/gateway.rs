@@ -9,9 +9,9 @@ use toolwright_core::Json;
 
 use super::TemporalError;
 use toolwright_runtime::handle::{
-    HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, Owner, StoredValue,
+    HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, Owner,
 };
-use toolwright_runtime::output::Blob;
+use toolwright_runtime::output::{Blob, Content};
 use toolwright_transport::secret::SecretString;
 use toolwright_transport::{HttpClient, Incoming};
 
@@ -70,17 +70,17 @@ impl HandleStore for GatewayHandles {
         &'a self,
         owner: &'a Owner,
         id: HandleId,
-        value: StoredValue,
+        value: Content,
     ) -> HandleFuture<'a, Result<(), HandleStoreError>> {
         Box::pin(async move {
-            let body = match value {
-                StoredValue::Json(value) => (JSON, Bytes::from(value.compact())),
-                StoredValue::Bytes(blob) => {
+            let body = match value.without_media() {
+                Content::Bytes(blob) => {
                     let octets = HeaderValue::from_static("application/octet-stream");
                     let media_type = HeaderValue::from_str(&blob.mime).ok();
                     let media_type = media_type.filter(|own| *own != JSON);
                     (media_type.unwrap_or(octets), Bytes::copy_from_slice(&blob.bytes))
                 }
+                other => (JSON, Bytes::from(other.into_json().compact())),
             };
             let sent = self.send(Method::PUT, owner, id, Some(body)).await;
             let incoming = sent.map_err(HandleStoreError::Failed)?;
@@ -96,7 +96,7 @@ impl HandleStore for GatewayHandles {
         &'a self,
         owner: &'a Owner,
         id: HandleId,
-    ) -> HandleFuture<'a, Result<StoredValue, HandleError>> {
+    ) -> HandleFuture<'a, Result<Content, HandleError>> {
         Box::pin(async move {
             let sent = self.send(Method::GET, owner, id, None).await;
             let incoming = sent.map_err(|_| HandleError::Unavailable)?;
@@ -111,10 +111,10 @@ impl HandleStore for GatewayHandles {
             let body = body.map_err(|_| HandleError::Unavailable)?;
             if media_type == JSON {
                 let value = Json::parse_bytes(&body).map_err(|_| HandleError::NotJson)?;
-                return Ok(StoredValue::json(value));
+                return Ok(Content::json(value));
             }
             let mime = media_type.to_str().unwrap_or("application/octet-stream").to_owned();
-            Ok(StoredValue::Bytes(Blob { mime, bytes: Arc::from(&*body) }))
+            Ok(Content::Bytes(Blob { mime, bytes: Arc::from(&*body) }))
         })
     }
 }

@@ -8,7 +8,8 @@ use crate::plan::StepError;
 use crate::plan::stored::{Needs, handles, has_handles, put_values};
 use toolwright_core::Json;
 
-use toolwright_runtime::handle::{Handle, HandleStore, Owner, StoredValue};
+use toolwright_runtime::handle::{Handle, HandleStore, Owner};
+use toolwright_runtime::output::Content;
 
 /// Maximum number of bytes of a value in a payload, if there is a store.
 pub(super) const INLINE_BYTES: usize = 100_000;
@@ -74,7 +75,7 @@ impl Values {
     ) -> Result<String, StepError> {
         let mut attempt = 0;
         loop {
-            let error = match store.put(owner, StoredValue::Json(Arc::clone(value))).await {
+            let error = match store.put(owner, Content::Json(Arc::clone(value))).await {
                 Ok(id) => return Ok(Handle::from(id).to_string()),
                 Err(error) => error,
             };
@@ -104,8 +105,10 @@ impl Values {
             };
             let handle: Handle = id.parse().map_err(|_| unreadable("not a handle".to_owned()))?;
             match store.find(owner, handle.id).await {
-                Ok(StoredValue::Json(stored)) => drop(values.insert(id, (*stored).clone())),
-                Ok(StoredValue::Bytes(_)) => return Err(unreadable("not JSON".to_owned())),
+                Ok(Content::Json(stored)) => drop(values.insert(id, (*stored).clone())),
+                Ok(Content::Bytes(_) | Content::Media(_)) => {
+                    return Err(unreadable("not JSON".to_owned()));
+                }
                 Err(error) => return Err(unreadable(error.to_string())),
             }
         }

@@ -1,6 +1,7 @@
 //! How a call ended, or the question that it waits for.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use toolwright_core::args::Change;
@@ -9,10 +10,9 @@ use toolwright_core::{Json, Outcome};
 use super::approval::Approval;
 use super::journal::JournalError;
 use crate::error::CallError;
-use crate::handle::CompleteOutput;
-use crate::handle::{HandleId, Root, StoredValue};
+use crate::handle::HandleId;
 use crate::ledger::ResultSource;
-use crate::output::{Host, OutputPiece};
+use crate::output::{Content, Host, Piece, Place};
 
 /// The state of a call.
 #[derive(Debug, Clone)]
@@ -44,17 +44,17 @@ pub struct CallResult {
     pub duration: Duration,
     /// Why the journal could not record the result. After a restart, the call will be uncertain.
     pub unrecorded: Option<JournalError>,
-    /// Where the complete output is
-    pub(crate) complete: CompleteOutput,
+    /// The complete output with its places
+    pub(crate) output: Option<Arc<[Piece]>>,
 }
 
 impl CallResult {
     /// Returns the complete output of the tool, piece by piece, before the budget limited it and without
-    /// the envelope. Nothing is copied, so this is cheap for any size.
+    /// the envelope.
     ///
     /// `None` if there is no output: the call failed (the complete message is in `error`), or it comes
     /// from the journal, which records what the model received, and the handle store no longer has the
-    /// rest. Pieces that are within the budget are a part of `outcome`: read them before you change it.
+    /// rest.
     ///
     /// ```
     /// # extern crate toolwright_runtime as toolwright;
@@ -74,29 +74,29 @@ impl CallResult {
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn output(&self) -> Option<Vec<OutputPiece<'_>>> {
-        self.complete.pieces(&self.outcome.content)
+    pub fn output(&self) -> Option<&[Piece]> {
+        self.output.as_deref()
     }
 
-    /// Whether the outcome has less than the complete output, such as a preview of a value behind a handle.
+    /// Whether the outcome is not the complete output as it is: it has previews of values behind handles, or an envelope.
     pub fn is_shortened(&self) -> bool {
-        !matches!(self.complete, CompleteOutput::Content(_))
+        let mut pieces = self.output().into_iter().flatten().enumerate();
+        self.output.is_none() || !pieces.all(|(index, piece)| piece.place.is_part(index))
     }
 
     /// Whether a part of the output is for the host alone.
     pub fn is_hidden(&self) -> bool {
-        self.complete.is_hidden()
+        self.output().into_iter().flatten().any(|piece| piece.about.is_some())
     }
 
-    /// Returns the handles in the outcome with their values.
-    pub fn handles(&self) -> Vec<(HandleId, &StoredValue)> {
-        let CompleteOutput::Pieces(pieces) = &self.complete else { return Vec::new() };
-        let mut handles: Vec<(HandleId, &StoredValue)> = Vec::new();
-        for piece in pieces.iter() {
-            if let Root::Value(value, Some(id)) | Root::Hidden(value, Some(id)) = &piece.root
+    /// Returns the handles in the outcome, with the content that each stands for; none for an array of several pieces.
+    pub fn handles(&self) -> Vec<(HandleId, Option<&Content>)> {
+        let mut handles: Vec<(HandleId, Option<&Content>)> = Vec::new();
+        for piece in self.output().into_iter().flatten() {
+            if let Place::Handle(Some(id), pointer) = &piece.place
                 && !handles.iter().any(|(known, _)| known == id)
             {
-                handles.push((*id, value));
+                handles.push((*id, pointer.is_empty().then_some(&piece.content)));
             }
         }
         handles
@@ -105,11 +105,11 @@ impl CallResult {
     /// Returns the complete output as one JSON value: that of its only piece, or an array of all pieces.
     /// Text is a JSON string. `None` if there is no output, or if a piece is media or bytes.
     pub fn value(&self) -> Option<Cow<'_, Json>> {
-        let mut pieces = self.output()?;
-        if pieces.len() == 1 {
-            return pieces.pop()?.to_value();
+        let pieces = self.output()?;
+        if let [only] = pieces {
+            return only.content.as_json().map(Cow::Borrowed);
         }
-        let values = pieces.into_iter().map(|piece| piece.to_value().map(Cow::into_owned));
+        let values = pieces.iter().map(|piece| piece.content.as_json().cloned());
         values.collect::<Option<Vec<Json>>>().map(|values| Cow::Owned(Json::Array(values)))
     }
 }

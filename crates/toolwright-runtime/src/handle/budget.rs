@@ -8,90 +8,49 @@
 //! The text for the model is therefore at most the budget and one preview. Media are typed parts
 //! with a separate limit. Content that cannot be stored is truncated, and the text says so.
 
-use std::sync::Arc;
-
 use toolwright_core::part::{Media, MediaSource};
 use toolwright_core::{Body, Json, Part};
 
 use super::preview::{PREVIEW_MAX, preview, size, usage};
-use super::{CompleteOutput, HandleStore, HandleStoreError, Owner, Piece, Root, StoredValue};
-use crate::output::{Blob, Content};
+use super::{HandleId, HandleStore, HandleStoreError, Owner};
+use crate::output::{Blob, Content, Piece, Place};
 
 /// Maximum number of encoded bytes of inline media in a result.
 const MEDIA_MAX: usize = 20 << 20;
 
-/// Returns the parts of an outcome, with at most `bytes` of text and JSON, plus a preview.
+/// Returns the parts of an outcome, with at most `bytes` of text and JSON, plus a preview, and the pieces with their places.
 ///
-/// The handles in the parts belong to the owner, so a cache may share the content between
+/// The handles in the parts belong to the owner, so a cache may share the pieces between
 /// conversations, but not these parts.
 pub async fn budget(
-    content: Vec<Content>,
+    pieces: Vec<Piece>,
     bytes: usize,
     owner: &Owner,
     store: Option<&dyn HandleStore>,
-) -> Vec<Part> {
-    budget_complete(content, bytes, owner, store).await.0
-}
-
-/// Returns the parts of an outcome, and where the complete output is.
-pub(crate) async fn budget_complete(
-    content: Vec<Content>,
-    bytes: usize,
-    owner: &Owner,
-    store: Option<&dyn HandleStore>,
-) -> (Vec<Part>, CompleteOutput) {
+) -> (Vec<Part>, Vec<Piece>) {
     let keeper = Keeper { owner, store };
     let mut media_room = MEDIA_MAX;
-    let mut pieces = Vec::with_capacity(content.len());
-    for piece in content {
-        pieces.push(keeper.single(piece, bytes, &mut media_room).await);
+    let (mut shown, mut placed) = (Vec::with_capacity(pieces.len()), Vec::new());
+    for mut piece in pieces {
+        let (part, place) = keeper.single(&piece, bytes, &mut media_room).await;
+        shown.push(part);
+        piece.place = place;
+        placed.push(piece);
     }
-    let (shown, complete) = keeper.together(pieces, bytes).await;
-    (shown.into_iter().map(|piece| piece.shown.into_part()).collect(), complete)
+    let shown = keeper.together(shown, &mut placed, bytes).await;
+    (shown.into_iter().map(|shown| Part::new(shown.body)).collect(), placed)
 }
 
-/// A piece of content, limited to the budget.
-struct Limited {
-    shown: Shown,
-    /// The value that a preview stands for, and its handle
-    value: Option<Root>,
-}
-
-impl From<Shown> for Limited {
-    fn from(shown: Shown) -> Limited {
-        Limited { shown, value: None }
-    }
-}
-
-/// A piece of content for the model.
-enum Shown {
-    Text(String),
-    /// A value, and the length of its JSON text
-    Json(Json, usize),
-    Media(Media),
+/// What a model sees of a piece.
+struct Shown {
+    body: Body,
+    /// Number of bytes of text or JSON
+    length: usize,
 }
 
 impl Shown {
-    fn json(value: Json) -> Shown {
-        let length = value.compact().len();
-        Shown::Json(value, length)
-    }
-
-    /// Returns its number of text bytes.
-    fn len(&self) -> usize {
-        match self {
-            Shown::Text(text) => text.len(),
-            Shown::Json(_, length) => *length,
-            Shown::Media(_) => 0,
-        }
-    }
-
-    fn into_part(self) -> Part {
-        Part::new(match self {
-            Shown::Text(text) => Body::Text(text.into()),
-            Shown::Json(value, _) => Body::Json(value),
-            Shown::Media(media) => Body::Media(media),
-        })
+    fn text(text: String) -> Shown {
+        Shown { length: text.len(), body: Body::Text(text.into()) }
     }
 }
 
@@ -101,134 +60,128 @@ struct Keeper<'k> {
 }
 
 impl Keeper<'_> {
-    /// Limits one piece.
-    async fn single(&self, piece: Content, bytes: usize, media_room: &mut usize) -> Limited {
-        match piece {
-            Content::Text(text) if text.len() > bytes => {
-                self.reference(Json::from(text), bytes).await
-            }
-            Content::Text(text) => Shown::Text(text).into(),
-            Content::Json(value) => match Shown::json(value) {
-                Shown::Json(value, length) if length > bytes => self.reference(value, bytes).await,
-                shown => shown.into(),
-            },
-            Content::Data { value, about } => self.data(value, about, bytes).await,
-            Content::Bytes(blob) => self.bytes(blob).await,
+    /// Limits one piece. A place that is not known yet is in the content.
+    async fn single(&self, piece: &Piece, bytes: usize, media_room: &mut usize) -> (Shown, Place) {
+        let Piece { content, about, .. } = piece;
+        if let Some(about) = about {
+            return self.hidden(content, about, bytes).await;
+        }
+        match content {
+            Content::Bytes(blob) => self.bytes(blob.clone()).await,
             Content::Media(media) => self.media(media, bytes, media_room).await,
+            Content::Json(value) => {
+                let length = value.as_str().map_or_else(|| value.compact().len(), str::len);
+                if length > bytes {
+                    return self.reference(content, bytes).await;
+                }
+                let body = match &**value {
+                    Json::String(text) => Body::Text(text.clone()),
+                    value => Body::Json(value.clone()),
+                };
+                (Shown { body, length }, Place::Nowhere)
+            }
         }
     }
 
     /// Stores a JSON value and returns its preview, or the beginning of its text if it cannot be
     /// stored.
-    async fn reference(&self, value: Json, bytes: usize) -> Limited {
-        let value = Arc::new(value);
-        let kept = StoredValue::Json(value.clone());
-        let (text, id) = match (self.store(&kept).await, &*value) {
-            (Ok(id), _) => (preview(id, &kept), Some(id)),
-            (Err(why), Json::String(text)) => (shorten(text, bytes, &why), None),
-            (Err(why), other) => (shorten(&other.compact(), bytes, &why), None),
+    async fn reference(&self, content: &Content, bytes: usize) -> (Shown, Place) {
+        let (text, id) = match self.store(content).await {
+            Ok(id) => (preview(id, content), Some(id)),
+            Err(why) => {
+                let json = content.as_json().filter(|value| value.as_str().is_none());
+                let json = json.map(Json::compact).unwrap_or_default();
+                (shorten(content.as_text().unwrap_or(&json), bytes, &why), None)
+            }
         };
-        Limited { shown: Shown::Text(text), value: Some(Root::Value(kept, id)) }
+        (Shown::text(text), Place::Handle(id, String::new()))
     }
 
     /// Stores data for tools and returns its description with the handle.
-    async fn data(&self, value: Json, about: String, bytes: usize) -> Limited {
-        let about = if about.len() > bytes { shorten(&about, bytes, "") } else { about };
-        let kept = StoredValue::json(value);
-        let (text, id) = match self.store(&kept).await {
+    async fn hidden(&self, content: &Content, about: &str, bytes: usize) -> (Shown, Place) {
+        let about = if about.len() > bytes { shorten(about, bytes, "") } else { about.to_owned() };
+        let (text, id) = match self.store(content).await {
             Ok(id) => (format!("{about}\n{}", usage(id, "")), Some(id)),
             Err(why) => (format!("{about}\n[The data itself was not kept{why}.]"), None),
         };
-        Limited { shown: Shown::Text(text), value: Some(Root::Hidden(kept, id)) }
+        (Shown::text(text), Place::Handle(id, String::new()))
     }
 
-    async fn bytes(&self, blob: Blob) -> Limited {
+    async fn bytes(&self, blob: Blob) -> (Shown, Place) {
         let about = format!("{} of {}", size(blob.bytes.len()), blob.mime);
-        let kept = StoredValue::Bytes(blob);
-        let (text, id) = match self.store(&kept).await {
-            Ok(id) => (preview(id, &kept), Some(id)),
+        let content = Content::Bytes(blob);
+        let (text, id) = match self.store(&content).await {
+            Ok(id) => (preview(id, &content), Some(id)),
             Err(why) => (format!("[{about}, not shown and not kept{why}.]"), None),
         };
-        Limited { shown: Shown::Text(text), value: Some(Root::Value(kept, id)) }
+        (Shown::text(text), Place::Handle(id, String::new()))
     }
 
     /// Passes media on if they are not too large. The text of a document counts as text.
-    async fn media(&self, media: Media, bytes: usize, room: &mut usize) -> Limited {
-        match media.source {
+    async fn media(&self, media: &Media, bytes: usize, room: &mut usize) -> (Shown, Place) {
+        match &media.source {
             MediaSource::Text(text) if text.len() > bytes => {
-                self.reference(Json::from(text), bytes).await
+                return self.reference(&Content::text(text), bytes).await;
             }
             MediaSource::Base64(data) if data.len() > *room => {
-                let mime = media.mime.unwrap_or_else(|| "application/octet-stream".to_owned());
-                if let Some(blob) = Blob::from_base64(Some(mime.clone()), &data) {
+                let mime = media.mime.clone();
+                let mime = mime.unwrap_or_else(|| "application/octet-stream".to_owned());
+                if let Some(blob) = Blob::from_base64(Some(mime.clone()), data) {
                     return self.bytes(blob).await;
                 }
                 let text = format!("[{} of {mime}, not shown]", size(data.len()));
-                let value = Root::Value(StoredValue::json(data), None);
-                Limited { shown: Shown::Text(text), value: Some(value) }
+                return (Shown::text(text), Place::Handle(None, String::new()));
             }
-            source => {
-                if let MediaSource::Base64(data) = &source {
-                    *room -= data.len();
-                }
-                Shown::Media(Media { source, ..media }).into()
-            }
+            MediaSource::Base64(data) => *room -= data.len(),
+            _ => {}
         }
+        (Shown { body: Body::Media(media.clone()), length: 0 }, Place::Nowhere)
     }
 
     /// Combines the pieces; the last ones become one handle if they exceed the budget.
-    async fn together(
-        &self,
-        mut pieces: Vec<Limited>,
-        bytes: usize,
-    ) -> (Vec<Limited>, CompleteOutput) {
-        let length = pieces.iter().map(|piece| piece.shown.len()).sum::<usize>();
-        if length <= bytes.saturating_add(PREVIEW_MAX) {
-            if pieces.iter().all(|piece| piece.value.is_none()) {
-                let complete = CompleteOutput::Content(pieces.len());
-                return (pieces, complete);
-            }
-            let place = |(index, piece): (usize, &mut Limited)| match piece.value.take() {
-                Some(root) => Piece { root, pointer: String::new() },
-                None => Piece::part(index),
-            };
-            let complete = pieces.iter_mut().enumerate().map(place).collect();
-            return (pieces, CompleteOutput::Pieces(complete));
-        }
-        let (mut out, mut rest, mut room) = (Vec::new(), Vec::new(), bytes);
-        // Where each piece is; none for one in the rest, with its index there.
-        let mut places: Vec<(Option<Root>, usize)> = Vec::with_capacity(pieces.len());
-        for Limited { shown, value } in pieces {
-            let is_media = matches!(shown, Shown::Media(_));
-            if is_media || (rest.is_empty() && shown.len() <= room) {
-                room -= shown.len();
-                places.push((value.or(Some(Root::Part(out.len()))), 0));
-                out.push(Limited::from(shown));
+    async fn together(&self, all: Vec<Shown>, pieces: &mut [Piece], bytes: usize) -> Vec<Shown> {
+        let length = all.iter().map(|shown| shown.length).sum::<usize>();
+        let fits = length <= bytes.saturating_add(PREVIEW_MAX);
+        let (mut out, mut rest, mut room) = (Vec::with_capacity(all.len()), Vec::new(), bytes);
+        let mut in_rest = Vec::new();
+        for (shown, piece) in all.into_iter().zip(pieces) {
+            let is_media = matches!(shown.body, Body::Media(_));
+            if fits || is_media || (rest.is_empty() && shown.length <= room) {
+                room = room.saturating_sub(shown.length);
+                if piece.place == Place::Nowhere {
+                    piece.place = Place::Part(out.len(), String::new());
+                }
+                out.push(shown);
                 continue;
             }
-            places.push((value, rest.len()));
-            match shown {
-                Shown::Text(text) => rest.push(Json::from(text)),
-                Shown::Json(value, _) => rest.push(value),
-                Shown::Media(_) => {}
+            if piece.place == Place::Nowhere {
+                in_rest.push((rest.len(), piece));
+            }
+            match shown.body {
+                Body::Text(text) => rest.push(Json::String(text)),
+                Body::Json(value) => rest.push(value),
+                _ => {}
             }
         }
-        let Limited { shown, value } = self.reference(Json::Array(rest), room).await;
-        if let Shown::Text(text) = shown {
-            out.push(Shown::Text(format!("The rest of the result: {text}")).into());
+        if rest.is_empty() {
+            return out;
         }
-        let place = |(found, index): (Option<Root>, usize)| match (found, &value) {
-            (None, Some(rest)) => Piece { root: rest.clone(), pointer: format!("/{index}") },
-            (found, _) => Piece { root: found.unwrap_or(Root::Part(0)), pointer: String::new() },
-        };
-        let complete = places.into_iter().map(place).collect();
-        (out, CompleteOutput::Pieces(complete))
+        let (shown, place) = self.reference(&Content::json(Json::Array(rest)), room).await;
+        if let Body::Text(text) = shown.body {
+            out.push(Shown::text(format!("The rest of the result: {text}")));
+        }
+        if let Place::Handle(id, _) = place {
+            for (index, piece) in in_rest {
+                piece.place = Place::Handle(id, format!("/{index}"));
+            }
+        }
+        out
     }
 
-    /// Stores a value; the error says why it cannot.
-    async fn store(&self, value: &StoredValue) -> Result<super::HandleId, String> {
+    /// Stores a content; the error says why it cannot.
+    async fn store(&self, content: &Content) -> Result<HandleId, String> {
         let Some(store) = self.store else { return Err(String::new()) };
-        store.put(self.owner, value.clone()).await.map_err(|error| match error {
+        store.put(self.owner, content.clone().without_media()).await.map_err(|error| match error {
             HandleStoreError::Full => format!(": {error}"),
             // The cause may name files of the host.
             HandleStoreError::Failed(_) => ": the handle store failed".to_owned(),

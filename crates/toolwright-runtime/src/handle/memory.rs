@@ -13,10 +13,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{
-    HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, Owner, StoredValue,
-};
+use super::{HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, Owner};
 use crate::bounded::BoundedMap;
+use crate::output::Content;
 
 /// Limits of a store. [`MemoryHandles`] applies them to all values together, and a store in a file to
 /// the values of each tenant.
@@ -52,7 +51,7 @@ struct State {
     gone: BoundedMap<HandleId, Owner, ()>,
 }
 
-type Share = BoundedMap<HandleId, (Owner, StoredValue), Instant>;
+type Share = BoundedMap<HandleId, (Owner, Content), Instant>;
 
 impl MemoryHandles {
     /// Creates a store with limits.
@@ -60,12 +59,7 @@ impl MemoryHandles {
         MemoryHandles { limits, state: Mutex::default() }
     }
 
-    fn insert(
-        &self,
-        owner: &Owner,
-        id: HandleId,
-        value: StoredValue,
-    ) -> Result<(), HandleStoreError> {
+    fn insert(&self, owner: &Owner, id: HandleId, value: Content) -> Result<(), HandleStoreError> {
         let weight = value.weight();
         if weight > self.limits.bytes || self.limits.entries == 0 {
             return Err(HandleStoreError::Full);
@@ -80,7 +74,7 @@ impl MemoryHandles {
         share.and_then(|share| share.get(&id)).map(drop).ok_or(HandleStoreError::Full)
     }
 
-    fn get(&self, owner: &Owner, id: HandleId) -> Result<StoredValue, HandleError> {
+    fn get(&self, owner: &Owner, id: HandleId) -> Result<Content, HandleError> {
         let (mut state, now) = (self.state(), Instant::now());
         let State { shares, gone, .. } = &mut *state;
         let share = shares.get_mut(&owner.tenant);
@@ -156,7 +150,7 @@ impl HandleStore for MemoryHandles {
         &'a self,
         owner: &'a Owner,
         id: HandleId,
-        value: StoredValue,
+        value: Content,
     ) -> HandleFuture<'a, Result<(), HandleStoreError>> {
         Box::pin(std::future::ready(self.insert(owner, id, value)))
     }
@@ -165,7 +159,7 @@ impl HandleStore for MemoryHandles {
         &'a self,
         owner: &'a Owner,
         id: HandleId,
-    ) -> HandleFuture<'a, Result<StoredValue, HandleError>> {
+    ) -> HandleFuture<'a, Result<Content, HandleError>> {
         Box::pin(std::future::ready(self.get(owner, id)))
     }
 }

@@ -8,8 +8,8 @@ use toolwright_core::Json;
 use toolwright_json::pointer::escape;
 use toolwright_json::{Key, Object};
 
-use super::{HandleId, StoredValue};
-use crate::output::Blob;
+use super::HandleId;
+use crate::output::{Blob, Content};
 
 /// Maximum number of bytes of a preview.
 pub const PREVIEW_MAX: usize = 1024;
@@ -27,10 +27,11 @@ const PIECES: usize = 5;
 const BASE64_MIN: usize = 120;
 
 /// Returns the preview of a stored value, with its handle.
-pub fn preview(id: HandleId, kept: &StoredValue) -> String {
+pub fn preview(id: HandleId, kept: &Content) -> String {
     match kept {
-        StoredValue::Bytes(blob) => bytes(id, blob),
-        StoredValue::Json(value) => json(id, value),
+        Content::Bytes(blob) => bytes(id, blob),
+        Content::Json(value) => json(id, value),
+        Content::Media(_) => usage(id, ""),
     }
 }
 
@@ -65,12 +66,13 @@ pub(super) fn usage(id: HandleId, pointer: &str) -> String {
 }
 
 /// Describes a value without values: its type, its size, and its keys or columns.
-pub fn shape(value: &StoredValue) -> String {
+pub fn shape(value: &Content) -> String {
     match value {
-        StoredValue::Bytes(blob) => {
+        Content::Media(media) => cut(media.mime.as_deref().unwrap_or("media"), 100),
+        Content::Bytes(blob) => {
             format!("{} of {}", size(blob.bytes.len()), cut(&blob.mime, 100))
         }
-        StoredValue::Json(value) => {
+        Content::Json(value) => {
             let first = value.as_array().and_then(|items| items.first()).and_then(Json::as_object);
             let keys = first.map(|row| format!(" with the keys {}", names(row.keys())));
             let (what, size) = outlined(value);

@@ -20,9 +20,10 @@ use toolwright_core::schema::{Violation, schemas_at};
 use toolwright_json::Path;
 use toolwright_json::pointer::segments;
 
-use super::form::{self, Piece};
+use super::form::convert;
 use super::preview::{cut, pieces, size};
-use super::{Handle, HandleError, HandleId, HandleStore, Owner, StoredValue};
+use super::{Handle, HandleError, HandleId, HandleStore, Owner};
+use crate::output::Content;
 use crate::settings::ValueForm;
 
 /// Maximum number of bytes in memory that the handles of one call may resolve to.
@@ -169,7 +170,7 @@ struct Resolver<'r> {
     owner: &'r Owner,
     store: &'r dyn HandleStore,
     /// The value that was read last
-    last: Option<(HandleId, StoredValue)>,
+    last: Option<(HandleId, Content)>,
     room: usize,
 }
 
@@ -179,7 +180,7 @@ impl Resolver<'_> {
         &mut self,
         handle: &Handle,
         path: &str,
-    ) -> Result<Option<Json>, (HandleError, Option<StoredValue>)> {
+    ) -> Result<Option<Json>, (HandleError, Option<Content>)> {
         let schemas = schemas_at(self.schema, path);
         let asks = |keyword: &str, word: &str| {
             schemas.iter().any(|schema| schema.get(keyword).and_then(Json::as_str) == Some(word))
@@ -190,19 +191,14 @@ impl Resolver<'_> {
         let kept = self.read(handle.id).await.map_err(|error| (error, None))?;
         let parameter = segments(path).next().unwrap_or_default();
         let form = self.forms.iter().find(|(name, _)| *name == parameter).map(|(_, form)| *form);
-        let found = Piece::of(&kept, &handle.pointer).and_then(|piece| {
-            let is_encoded = matches!(piece, Piece::Bytes(_)) && asks("contentEncoding", "base64");
-            let usual = if is_encoded { ValueForm::Base64 } else { ValueForm::Json };
-            let form = form.unwrap_or(usual);
-            if !self.has_room(form::weight(piece, form)) {
-                return Err(HandleError::TooLarge);
-            }
-            form::convert(piece, form)
-        });
+        let is_encoded = matches!(kept, Content::Bytes(_)) && asks("contentEncoding", "base64");
+        let usual = if is_encoded { ValueForm::Base64 } else { ValueForm::Json };
+        let has_room = |bytes| self.has_room(bytes);
+        let found = convert(&kept, &handle.pointer, form.unwrap_or(usual), has_room);
         found.map(Some).map_err(|error| (error, Some(kept)))
     }
 
-    async fn read(&mut self, id: HandleId) -> Result<StoredValue, HandleError> {
+    async fn read(&mut self, id: HandleId) -> Result<Content, HandleError> {
         if let Some((last, value)) = &self.last
             && *last == id
         {
@@ -221,14 +217,14 @@ impl Resolver<'_> {
 }
 
 /// Writes the message for the model.
-fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&StoredValue>) -> String {
+fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&Content>) -> String {
     let mut text = String::new();
     if !path.is_empty() {
         let _ = write!(text, "At {}: ", cut(path, 200));
     }
     let id = handle.id;
     let _ = match (error, kept) {
-        (HandleError::NoSuchPiece, Some(StoredValue::Json(value))) => {
+        (HandleError::NoSuchPiece, Some(Content::Json(value))) => {
             let (found, piece) = nearest(value, &handle.pointer);
             let place = if found.is_empty() {
                 "its top".to_owned()
@@ -243,14 +239,14 @@ fn explain(handle: &Handle, path: &str, error: HandleError, kept: Option<&Stored
                 pieces(piece),
             )
         }
-        (HandleError::NotJson, Some(StoredValue::Bytes(blob))) => write!(
+        (HandleError::NotJson, Some(Content::Bytes(blob))) => write!(
             text,
             "{id} stands for {} of {}, which has no pieces and can only be passed whole to a \
              parameter that takes base64 or a handle. Call a tool that reads such data.",
             size(blob.bytes.len()),
             blob.mime,
         ),
-        (HandleError::NotText, Some(StoredValue::Bytes(blob))) => write!(
+        (HandleError::NotText, Some(Content::Bytes(blob))) => write!(
             text,
             "{id} stands for {} of {}, which is not text. Call a tool that reads such data.",
             size(blob.bytes.len()),

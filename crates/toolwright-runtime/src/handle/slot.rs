@@ -3,20 +3,13 @@
 //! A slot is a value of the handle store under an id that its owner and its name determine, so that it has the limits,
 //! the lifetime and the durability of handles.
 
-use std::sync::Arc;
-
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use toolwright_core::Json;
-use toolwright_core::part::{Media, MediaSource};
 use toolwright_json::Object;
 
-use super::form::{self, Piece};
+use super::form::convert;
 use super::preview::{cut, shape};
-use super::{
-    HandleError, HandleId, HandleStore, HandleStoreError, Owner, RESOLVED_MAX, StoredValue,
-};
-use crate::output::{Blob, Content};
+use super::{HandleError, HandleId, HandleStore, HandleStoreError, Owner, RESOLVED_MAX};
+use crate::output::{Content, Piece};
 use crate::settings::{SlotFill, ValueForm};
 
 /// Maximum number of bytes of an argument in a reply.
@@ -30,11 +23,11 @@ fn id(owner: &Owner, slot: &str) -> HandleId {
 /// Stores the output of a tool in a slot, in place of an earlier one, and returns the stored value.
 pub async fn put_in_slot(
     slot: &str,
-    content: Vec<Content>,
+    pieces: Vec<Piece>,
     owner: &Owner,
     store: &dyn HandleStore,
-) -> Result<StoredValue, HandleStoreError> {
-    let value = value(content);
+) -> Result<Content, HandleStoreError> {
+    let value = single(pieces);
     store.put_as(owner, id(owner, slot), value.clone()).await?;
     Ok(value)
 }
@@ -50,20 +43,16 @@ pub async fn find_slot(
     owner: &Owner,
     store: &dyn HandleStore,
 ) -> Result<Json, HandleError> {
-    let value = store.find(owner, id(owner, &fill.slot)).await?;
-    let piece = Piece::of(&value, "")?;
-    let form = match (fill.form, piece) {
-        (ValueForm::Json, Piece::Bytes(_)) => ValueForm::Base64,
+    let content = store.find(owner, id(owner, &fill.slot)).await?;
+    let form = match (fill.form, &content) {
+        (ValueForm::Json, Content::Bytes(_)) => ValueForm::Base64,
         (form, _) => form,
     };
-    if form::weight(piece, form) > RESOLVED_MAX {
-        return Err(HandleError::TooLarge);
-    }
-    form::convert(piece, form)
+    convert(&content, "", form, |bytes| bytes <= RESOLVED_MAX)
 }
 
 /// Returns what the model reads in place of an output. `arguments` are those that it wrote.
-pub fn reply(template: Option<&str>, value: &StoredValue, arguments: &Object) -> String {
+pub fn reply(template: Option<&str>, value: &Content, arguments: &Object) -> String {
     let Some(mut rest) = template else {
         let shape = shape(value);
         return format!("Done. The result is kept for other tools, which receive it: {shape}.");
@@ -88,42 +77,13 @@ pub fn reply(template: Option<&str>, value: &StoredValue, arguments: &Object) ->
     out + rest
 }
 
-/// Returns an output as one value: its only piece, or an array of all pieces, in which bytes are base64.
-fn value(mut content: Vec<Content>) -> StoredValue {
-    match content.pop() {
-        Some(only) if content.is_empty() => single(only),
-        last => {
-            let pieces = content.into_iter().chain(last).map(content_json);
-            StoredValue::json(Json::Array(pieces.collect()))
-        }
+/// Returns an output as one content: its only piece, or an array of all pieces, in which bytes are base64.
+fn single(mut pieces: Vec<Piece>) -> Content {
+    if pieces.len() == 1
+        && let Some(piece) = pieces.pop()
+    {
+        return piece.content.without_media();
     }
-}
-
-/// Returns a piece of content as JSON, bytes as base64.
-pub fn content_json(piece: Content) -> Json {
-    match single(piece) {
-        StoredValue::Json(value) => Arc::unwrap_or_clone(value),
-        StoredValue::Bytes(blob) => Json::from(STANDARD.encode(&blob.bytes)),
-    }
-}
-
-fn single(piece: Content) -> StoredValue {
-    match piece {
-        Content::Text(text) => StoredValue::json(text),
-        Content::Json(value) | Content::Data { value, .. } => StoredValue::json(value),
-        Content::Bytes(blob) => StoredValue::Bytes(blob),
-        Content::Media(media) => stored_media(media),
-    }
-}
-
-/// Returns media as a value: bytes, or a string if they are text, a reference or invalid base64.
-pub fn stored_media(media: Media) -> StoredValue {
-    match media.source {
-        MediaSource::Base64(data) => match Blob::from_base64(media.mime, &data) {
-            Some(blob) => StoredValue::Bytes(blob),
-            None => StoredValue::json(data),
-        },
-        MediaSource::Text(text) | MediaSource::Url(text) => StoredValue::json(text),
-        MediaSource::File(_, id) => StoredValue::json(id),
-    }
+    let values = pieces.into_iter().map(|piece| piece.content.into_json());
+    Content::json(Json::Array(values.collect()))
 }

@@ -12,10 +12,8 @@ use std::time::Duration;
 use toolwright_core::{Json, object};
 use toolwright_json::MAX_DEPTH;
 
-use super::{
-    HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, Limits, Owner, StoredValue,
-};
-use crate::output::Blob;
+use super::{HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, Limits, Owner};
+use crate::output::{Blob, Content};
 use crate::store::expiring::{self, Entry, Outcome, Scope};
 use crate::store::{ExpiringStore, StoreError};
 
@@ -58,7 +56,7 @@ impl SqliteHandles {
         &self,
         owner: &Owner,
         id: HandleId,
-        value: StoredValue,
+        value: Content,
     ) -> Result<(), HandleStoreError> {
         let name = name(owner, id);
         let limits = expiring::Limits {
@@ -91,7 +89,7 @@ impl SqliteHandles {
         }
     }
 
-    async fn get(&self, owner: &Owner, id: HandleId) -> Result<StoredValue, HandleError> {
+    async fn get(&self, owner: &Owner, id: HandleId) -> Result<Content, HandleError> {
         let name = name(owner, id);
         let unavailable = |error: StoreError| {
             self.report(&error);
@@ -119,7 +117,7 @@ impl HandleStore for SqliteHandles {
         &'a self,
         owner: &'a Owner,
         id: HandleId,
-        value: StoredValue,
+        value: Content,
     ) -> HandleFuture<'a, Result<(), HandleStoreError>> {
         Box::pin(self.insert(owner, id, value))
     }
@@ -135,7 +133,7 @@ impl HandleStore for SqliteHandles {
         &'a self,
         owner: &'a Owner,
         id: HandleId,
-    ) -> HandleFuture<'a, Result<StoredValue, HandleError>> {
+    ) -> HandleFuture<'a, Result<Content, HandleError>> {
         Box::pin(self.get(owner, id))
     }
 }
@@ -160,7 +158,7 @@ fn name(owner: &Owner, id: HandleId) -> String {
 }
 
 /// Whether a value is large enough for a blocking thread. Looks at no more of it than that takes.
-fn is_large(value: &StoredValue) -> bool {
+fn is_large(value: &Content) -> bool {
     fn takes(value: &Json, left: &mut usize) -> bool {
         let own = size_of::<Json>()
             + match value {
@@ -177,35 +175,34 @@ fn is_large(value: &StoredValue) -> bool {
             }
     }
     match value {
-        StoredValue::Json(value) => takes(value, &mut { BLOCKING_BYTES }),
-        StoredValue::Bytes(blob) => blob.bytes.len() >= BLOCKING_BYTES,
+        Content::Json(value) => takes(value, &mut { BLOCKING_BYTES }),
+        Content::Bytes(_) | Content::Media(_) => value.weight() >= BLOCKING_BYTES,
     }
 }
 
 /// A value as bytes: a line of JSON that describes it, and the value.
-fn encode(value: &StoredValue, limit: usize) -> Result<Vec<u8>, HandleStoreError> {
+fn encode(value: &Content, limit: usize) -> Result<Vec<u8>, HandleStoreError> {
     // JSON text is seldom less than half of the size in memory.
     if value.weight() > limit.saturating_mul(2) {
         return Err(HandleStoreError::Full);
     }
-    let (mime, text) = match value {
-        StoredValue::Json(value) if value.is_deeper_than(MAX_DEPTH) => {
+    let (mime, text, bytes) = match value {
+        Content::Json(value) if value.is_deeper_than(MAX_DEPTH) => {
             // It could not be read again.
             return Err(HandleStoreError::Failed("the value is nested too deeply".to_owned()));
         }
-        StoredValue::Json(value) => (None, value.compact()),
-        StoredValue::Bytes(blob) => (Some(blob.mime.as_str()), String::new()),
+        Content::Json(value) => (None, value.compact(), &[][..]),
+        Content::Bytes(blob) => (Some(blob.mime.as_str()), String::new(), &*blob.bytes),
+        media @ Content::Media(_) => return encode(&media.clone().without_media(), limit),
     };
-    let mut bytes = object! {"version": VERSION, "mime": mime}.compact().into_bytes();
-    bytes.push(b'\n');
-    bytes.extend_from_slice(match value {
-        StoredValue::Json(_) => text.as_bytes(),
-        StoredValue::Bytes(blob) => &blob.bytes,
-    });
-    Ok(bytes)
+    let mut out = object! {"version": VERSION, "mime": mime}.compact().into_bytes();
+    out.push(b'\n');
+    out.extend_from_slice(text.as_bytes());
+    out.extend_from_slice(bytes);
+    Ok(out)
 }
 
-async fn decode(bytes: Vec<u8>) -> Result<StoredValue, HandleError> {
+async fn decode(bytes: Vec<u8>) -> Result<Content, HandleError> {
     if bytes.len() < BLOCKING_BYTES {
         return read(&bytes).ok_or(HandleError::Unavailable);
     }
@@ -214,7 +211,7 @@ async fn decode(bytes: Vec<u8>) -> Result<StoredValue, HandleError> {
 }
 
 /// Reads what [`encode`] wrote; `None` if it is damaged or of a later version.
-fn read(bytes: &[u8]) -> Option<StoredValue> {
+fn read(bytes: &[u8]) -> Option<Content> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (head, body) = (&bytes[..end], &bytes[end + 1..]);
     let head = Json::parse(std::str::from_utf8(head).ok()?).ok()?;
@@ -222,7 +219,7 @@ fn read(bytes: &[u8]) -> Option<StoredValue> {
         return None;
     }
     Some(match head.get("mime").and_then(Json::as_str) {
-        Some(mime) => StoredValue::Bytes(Blob { mime: mime.to_owned(), bytes: body.into() }),
-        None => StoredValue::json(Json::parse(std::str::from_utf8(body).ok()?).ok()?),
+        Some(mime) => Content::Bytes(Blob { mime: mime.to_owned(), bytes: body.into() }),
+        None => Content::json(Json::parse(std::str::from_utf8(body).ok()?).ok()?),
     })
 }

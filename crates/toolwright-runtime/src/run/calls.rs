@@ -13,6 +13,7 @@ use super::limit::Limit;
 use super::state::{Slot, Stage, skipped};
 use super::step::{Boxed, LIMIT, Phase, stuck};
 use crate::call::{Answer, Approval, CallStatus, Completeness};
+use crate::handle;
 use crate::session::Session;
 use crate::toolbox::Toolbox;
 
@@ -80,7 +81,7 @@ impl Run {
                 self.host.push(HostOutput { call_id, tool, value: value.clone() });
             }
             if let (None, Some(id)) = (&done.error, &slot.call.id) {
-                self.state.outputs.insert(id.clone(), done.complete.to_json());
+                self.state.outputs.insert(id.clone(), handle::write_output(done.output()));
             }
             slot.stage = Stage::Done(done.outcome.clone());
             self.emit(|| RunEvent::CallDone(done));

@@ -10,14 +10,13 @@ use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
-use toolwright_core::part::MediaSource;
 
 use super::concurrency;
 use crate::bounded::BoundedMap;
 use crate::call::key;
 use crate::error::CallError;
 use crate::handler::Handler;
-use crate::output::{Content, Output};
+use crate::output::Output;
 use crate::session::{Scope, Session};
 
 /// Maximum number of cached results of a tool.
@@ -103,16 +102,8 @@ impl State {
 
 /// The approximate size of a result in bytes.
 fn size_in_bytes(output: &Output) -> usize {
-    let size = |content: &Content| match content {
-        Content::Text(text) => text.len(),
-        Content::Json(value) | Content::Data { value, .. } => value.compact().len(),
-        Content::Bytes(blob) => blob.bytes.len(),
-        Content::Media(media) => match &media.source {
-            MediaSource::Base64(text) | MediaSource::Text(text) => text.len(),
-            MediaSource::Url(_) | MediaSource::File(..) => 0,
-        },
-    };
-    size_of::<Output>() + output.content.iter().map(size).sum::<usize>()
+    let pieces = output.pieces.iter().map(|piece| piece.content.weight());
+    size_of::<Output>() + pieces.sum::<usize>()
 }
 
 impl Flight {

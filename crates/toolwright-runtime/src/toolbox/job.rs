@@ -16,9 +16,9 @@ use super::{hidden, outcome, retry};
 use crate::call::journal::record::{self, Record};
 use crate::call::journal::{Begun, Intent, JournalError, SharedJournal};
 use crate::error::{CallError, CallErrorKind, ToolError};
-use crate::handle::{CompleteOutput, HandleStore};
+use crate::handle::{HandleStore, read_output, write_output};
 use crate::ledger::ResultSource;
-use crate::output::{Host, Output};
+use crate::output::{Host, Output, Piece};
 use crate::session::Scope;
 use crate::settings::Effect;
 
@@ -43,7 +43,8 @@ pub(crate) struct Job {
 pub(crate) struct Execution {
     /// The content for the model; absent if the error text is the content
     pub(crate) content: Option<Vec<Part>>,
-    pub(crate) complete: CompleteOutput,
+    /// The output with its places; absent if the call failed, or its output is not known any more
+    pub(crate) output: Option<Arc<[Piece]>>,
     pub(crate) error: Option<CallError>,
     pub(crate) host: Option<Host>,
     pub(crate) attempts: u32,
@@ -55,7 +56,7 @@ impl Execution {
     fn of(source: ResultSource, error: Option<CallError>) -> Execution {
         Execution {
             content: None,
-            complete: CompleteOutput::Unavailable,
+            output: None,
             error,
             host: None,
             attempts: 0,
@@ -77,10 +78,11 @@ impl Execution {
     /// There is a result.
     pub(crate) fn succeeded(
         source: ResultSource,
-        (content, complete): (Vec<Part>, CompleteOutput),
+        (content, output): (Vec<Part>, Vec<Piece>),
         host: Option<Host>,
     ) -> Execution {
-        Execution { content: Some(content), complete, host, ..Execution::of(source, None) }
+        let output = Some(output.into());
+        Execution { content: Some(content), output, host, ..Execution::of(source, None) }
     }
 }
 
@@ -139,16 +141,15 @@ impl Job {
                         Err(_) => Execution::refused(unrecorded(&self.scope.tool)),
                     }
                 }
-                Ok(Record { content, output, error }) => Execution {
-                    content: Some(content),
-                    complete: CompleteOutput::read(
-                        &output,
-                        &self.scope.session.owner(),
-                        self.handles.as_deref(),
-                    )
-                    .await,
-                    ..Execution::of(ResultSource::Journal, error)
-                },
+                Ok(Record { content, output, error }) => {
+                    let (owner, store) = (self.scope.session.owner(), self.handles.as_deref());
+                    let output = read_output(&output, &content, &owner, store).await;
+                    Execution {
+                        content: Some(content),
+                        output: output.map(Arc::from),
+                        ..Execution::of(ResultSource::Journal, error)
+                    }
+                }
                 // The effect happened, and its record is unreadable.
                 Err(_) => Execution::refused(uncertain(&self.scope.tool)),
             })),
@@ -219,10 +220,10 @@ impl Job {
                 }
                 let owner = self.scope.session.owner();
                 let store = self.handles.as_deref();
-                let content = output.content;
-                match outcome::success(handler, content, &self.written, &owner, store).await {
+                let Output { pieces, host } = output;
+                match outcome::success(handler, pieces, &self.written, &owner, store).await {
                     Ok(content) => {
-                        return Execution::succeeded(ResultSource::Executed, content, output.host);
+                        return Execution::succeeded(ResultSource::Executed, content, host);
                     }
                     Err(error) => error,
                 }
@@ -250,7 +251,7 @@ impl Job {
                 let failure =
                     || error.as_ref().map(|error| outcome::failure(&self.item.handler, error));
                 let content = execution.content.clone().or_else(failure).unwrap_or_default();
-                let output = execution.complete.to_json();
+                let output = write_output(execution.output.as_deref());
                 journal.finish(key, &record::write(&content, output, error.as_ref())).await
             }
         }

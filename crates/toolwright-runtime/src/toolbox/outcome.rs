@@ -6,34 +6,33 @@ use toolwright_core::{Json, object};
 use toolwright_json::Object;
 
 use crate::error::{CallError, CallErrorKind};
-use crate::handle::{self, CompleteOutput, HandleStore, Owner, Piece, Root, budget_complete};
+use crate::handle::{self, HandleStore, Owner, budget};
 use crate::handler::Handler;
-use crate::output::Content;
+use crate::output::{Piece, Place};
 use crate::settings::Envelope;
 
-/// The content of a call that succeeded, and where the complete output is. `written` are the arguments for the reply of
-/// a tool that stores its output in a slot.
+/// The content of a call that succeeded, and the pieces of the output with their places. `written` are the arguments for the
+/// reply of a tool that stores its output in a slot.
 pub(crate) async fn success(
     handler: &Handler,
-    content: Vec<Content>,
+    pieces: Vec<Piece>,
     written: &Object,
     owner: &Owner,
     store: Option<&dyn HandleStore>,
-) -> Result<(Vec<Part>, CompleteOutput), CallError> {
+) -> Result<(Vec<Part>, Vec<Piece>), CallError> {
     let settings = handler.settings();
-    let (parts, complete) = match (&settings.slot, store) {
+    let (parts, pieces) = match (&settings.slot, store) {
         (Some(slot), Some(store)) => {
-            let value = handle::put_in_slot(&slot.slot, content, owner, store).await;
-            let value = value.map_err(|_| not_stored(&handler.tool().name))?;
-            let reply = handle::reply(slot.reply.as_deref(), &value, written);
-            let piece = Piece { root: Root::Hidden(value, None), pointer: String::new() };
-            (vec![Part::text(reply)], CompleteOutput::Pieces([piece].into()))
+            let stored = handle::put_in_slot(&slot.slot, pieces, owner, store).await;
+            let stored = stored.map_err(|_| not_stored(&handler.tool().name))?;
+            let reply = handle::reply(slot.reply.as_deref(), &stored, written);
+            (vec![Part::text(reply)], vec![Piece::hidden(stored, "")])
         }
-        _ => budget_complete(content, settings.budget, owner, store).await,
+        _ => budget(pieces, settings.budget, owner, store).await,
     };
     Ok(match settings.envelope {
-        Some(envelope) => enclose(envelope, &handler.tool().name, parts, &complete),
-        None => (parts, complete),
+        Some(envelope) => enclose(envelope, &handler.tool().name, parts, pieces),
+        None => (parts, pieces),
     })
 }
 
@@ -50,30 +49,35 @@ fn enclose(
     envelope: Envelope,
     tool: &str,
     parts: Vec<Part>,
-    complete: &CompleteOutput,
-) -> (Vec<Part>, CompleteOutput) {
+    mut pieces: Vec<Piece>,
+) -> (Vec<Part>, Vec<Piece>) {
     let key = match envelope {
         Envelope::Data => "data",
         Envelope::Result | Envelope::NamedResult => "result",
     };
     let is_media = |part: &Part| !matches!(part.body, Body::Text(_) | Body::Json(_));
-    let media_count = parts.iter().filter(|part| is_media(part)).count();
-    let is_single = parts.len() - media_count <= 1;
-    let (mut values, mut media) = (Vec::new(), Vec::with_capacity(media_count + 1));
-    let mut places = Vec::with_capacity(parts.len());
+    let is_single = parts.iter().filter(|part| !is_media(part)).count() <= 1;
+    let (mut values, mut media, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for part in parts {
         let value = match part.body {
             Body::Text(text) => Json::String(text),
             Body::Json(value) => value,
             _ => {
-                places.push(Piece::part(media.len() + 1));
+                places.push(Place::Part(media.len() + 1, String::new()));
                 media.push(part);
                 continue;
             }
         };
         let index = if is_single { String::new() } else { format!("/{}", values.len()) };
-        places.push(Piece { root: Root::Part(0), pointer: format!("/{key}{index}") });
+        places.push(Place::Part(0, format!("/{key}{index}")));
         values.push(value);
+    }
+    for piece in &mut pieces {
+        if let Place::Part(index, _) = &piece.place
+            && let Some(place) = places.get(*index)
+        {
+            piece.place = place.clone();
+        }
     }
     let value = if is_single { values.pop().unwrap_or_default() } else { Json::Array(values) };
     let mut fields = object! {"success": true};
@@ -82,18 +86,7 @@ fn enclose(
         fields.insert("tool_name", tool);
     }
     media.insert(0, Part::new(Body::Json(fields.into())));
-    let complete = match complete {
-        CompleteOutput::Unavailable => CompleteOutput::Unavailable,
-        CompleteOutput::Content(_) => CompleteOutput::Pieces(places.into()),
-        CompleteOutput::Pieces(pieces) => {
-            let place = |piece: &Piece| match &piece.root {
-                Root::Part(index) => places.get(*index).unwrap_or(piece).clone(),
-                Root::Value(..) | Root::Hidden(..) => piece.clone(),
-            };
-            CompleteOutput::Pieces(pieces.iter().map(place).collect())
-        }
-    };
-    (media, complete)
+    (media, pieces)
 }
 
 /// The content of a call that failed.

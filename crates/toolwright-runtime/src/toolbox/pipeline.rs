@@ -189,10 +189,10 @@ async fn run(
     if let Some(cache) = &item.cache {
         match cache.find(cache::key(&item.handler, session, &canonical), &scope).await {
             Ok(Lookup::Hit(output)) => {
-                let (content, host) = (output.content.clone(), output.host.clone());
+                let (pieces, host) = (output.pieces.clone(), output.host.clone());
                 let owner = session.owner();
                 let store = toolbox.handles();
-                return match outcome::success(&item.handler, content, &written, &owner, store).await
+                return match outcome::success(&item.handler, pieces, &written, &owner, store).await
                 {
                     Ok(content) => Execution::succeeded(ResultSource::Cached, content, host),
                     Err(error) => Execution::refused(error),
@@ -284,7 +284,7 @@ fn conclude(
         source: execution.source,
         duration: state.start.elapsed(),
         unrecorded: execution.unrecorded,
-        complete: execution.complete,
+        output: execution.output,
     };
     audit::done(toolbox, session, &state, &result);
     CallStatus::Done(result)

@@ -10,10 +10,10 @@ use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::schema::Violation;
 use toolwright_core::{Json, Part};
 use toolwright_runtime::handle::{
-    Handle, HandleError, HandleId, HandleStore, Limits, MemoryHandles, Owner, PREVIEW_MAX,
-    StoredValue, admit, budget, conceal, preview, resolve,
+    Handle, HandleError, HandleId, HandleStore, Limits, MemoryHandles, Owner, PREVIEW_MAX, admit,
+    budget, conceal, preview, resolve,
 };
-use toolwright_runtime::output::{Blob, Content};
+use toolwright_runtime::output::{Blob, Content, Piece};
 use toolwright_testing::tools::CountingHandles;
 
 fn owner(tenant: &str, conversation: &str) -> Owner {
@@ -46,6 +46,17 @@ fn words(parts: &[Part]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// What a model sees of an output.
+async fn shown(
+    pieces: impl IntoIterator<Item = impl Into<Piece>>,
+    bytes: usize,
+    owner: &Owner,
+    store: Option<&dyn HandleStore>,
+) -> String {
+    let pieces = pieces.into_iter().map(Into::into).collect();
+    words(&budget(pieces, bytes, owner, store).await.0)
+}
+
 /// The first handle in some text.
 fn handle_in(text: &str) -> String {
     let start = text.find("tw:").expect("a handle");
@@ -71,7 +82,7 @@ fn only_exact_text_parses_as_a_handle() {
 async fn handles_become_values_at_any_depth() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
+    let id = store.put(&mine, Content::json(table())).await.unwrap();
     let text = format!(
         r#"{{"table":"{id}","cells":["{id}#/rows/0/0",{{"x":"{id}#/columns"}}],"note":"see {id}"}}"#
     );
@@ -92,8 +103,8 @@ async fn handles_become_values_at_any_depth() {
 async fn inserted_values_are_not_resolved_again() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let inner = store.put(&mine, StoredValue::json("secret")).await.unwrap();
-    let outer = store.put(&mine, StoredValue::json(inner.to_string())).await.unwrap();
+    let inner = store.put(&mine, Content::json("secret")).await.unwrap();
+    let outer = store.put(&mine, Content::json(inner.to_string())).await.unwrap();
     let mut value = json(&format!(r#"{{"a":"{outer}"}}"#));
     resolve(&mut value, &any(), &mine, &store).await.unwrap();
     assert_eq!(value.get("a").and_then(Json::as_str), Some(inner.to_string().as_str()));
@@ -103,7 +114,7 @@ async fn inserted_values_are_not_resolved_again() {
 async fn a_parameter_of_type_handle_keeps_the_handle() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
+    let id = store.put(&mine, Content::json(table())).await.unwrap();
     let schema = json(
         r##"{"type":"object","properties":{
             "direct":{"type":"string","format":"handle"},
@@ -123,7 +134,7 @@ async fn a_parameter_of_type_handle_keeps_the_handle() {
 async fn bytes_become_base64_where_the_schema_requires_it() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::Bytes(blob(b"%PDF\xff"))).await.unwrap();
+    let id = store.put(&mine, Content::Bytes(blob(b"%PDF\xff"))).await.unwrap();
     let schema = json(
         r#"{"properties":{"file":{"type":"string","contentEncoding":"base64"},"text":{"type":"string"}}}"#,
     );
@@ -141,7 +152,7 @@ async fn bytes_become_base64_where_the_schema_requires_it() {
 async fn forged_and_foreign_handles_have_the_same_error() {
     let store = MemoryHandles::default();
     let theirs =
-        store.put(&owner("other", "run-1"), StoredValue::json(table())).await.unwrap().to_string();
+        store.put(&owner("other", "run-1"), Content::json(table())).await.unwrap().to_string();
     let forged = HandleId::from_random(u128::MAX).to_string();
     let mine = owner("acme", "run-1");
     let mut texts = Vec::new();
@@ -159,7 +170,7 @@ async fn forged_and_foreign_handles_have_the_same_error() {
 async fn an_expired_handle_says_to_call_again() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
+    let id = store.put(&mine, Content::json(table())).await.unwrap();
     tokio::time::advance(Duration::from_hours(2)).await;
     let mut value = json(&format!(r#"{{"table":"{id}"}}"#));
     let failure = resolve(&mut value, &any(), &mine, &store).await.unwrap_err();
@@ -171,7 +182,7 @@ async fn an_expired_handle_says_to_call_again() {
 async fn a_dangling_pointer_suggests_existing_keys() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
+    let id = store.put(&mine, Content::json(table())).await.unwrap();
     let explain = async |pointer: &str| {
         let mut value = json(&format!(r#"{{"x":"{id}#{pointer}"}}"#));
         let failure = resolve(&mut value, &any(), &mine, &store).await.unwrap_err();
@@ -197,7 +208,7 @@ async fn a_dangling_pointer_suggests_existing_keys() {
 async fn the_resolved_size_of_a_call_is_bounded() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json("x".repeat(1 << 20))).await.unwrap();
+    let id = store.put(&mine, Content::json("x".repeat(1 << 20))).await.unwrap();
     let many = vec![id.to_string(); 1000];
     let mut value = Json::from(many);
     let failure = resolve(&mut value, &any(), &mine, &store).await.unwrap_err();
@@ -208,7 +219,7 @@ async fn the_resolved_size_of_a_call_is_bounded() {
 async fn violations_do_not_show_values_of_handles() {
     let store = MemoryHandles::default();
     let mine = owner("acme", "run-1");
-    let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
+    let id = store.put(&mine, Content::json(table())).await.unwrap();
     let mut value = json(&format!(r#"{{"table":"{id}","tables":1}}"#));
     let changes = resolve(&mut value, &any(), &mine, &store).await.unwrap();
     let violation = |path: &str| Violation {
@@ -227,17 +238,17 @@ async fn violations_do_not_show_values_of_handles() {
 #[test]
 fn a_preview_describes_the_value_and_how_to_use_it() {
     let id = HandleId::from_random(1);
-    let text = preview(id, &StoredValue::json(table()));
+    let text = preview(id, &Content::json(table()));
     assert!(text.starts_with("table of 2 rows and 2 columns: 姓名, age (67 bytes)"), "{text}");
     assert!(text.contains("#/rows/0: [\"张三\",34]"), "{text}");
     let piece = format!("pass \"{id}\" as the argument, or a piece of it as \"{id}#/rows/0\".");
     assert!(text.ends_with(&piece), "{text}");
 
-    let text = preview(id, &StoredValue::json(json(r#"{"a/b":[1,2],"c":"d"}"#)));
+    let text = preview(id, &Content::json(json(r#"{"a/b":[1,2],"c":"d"}"#)));
     assert!(text.contains("object with 2 keys: a/b, c"), "{text}");
     assert!(text.contains("#/a~1b: [1,2]\n#/c: \"d\"\n"), "{text}");
 
-    let text = preview(id, &StoredValue::Bytes(blob(&[7; 12_345])));
+    let text = preview(id, &Content::Bytes(blob(&[7; 12_345])));
     assert!(text.starts_with("12.3 kB of application/pdf, kept"), "{text}");
 }
 
@@ -259,21 +270,21 @@ fn a_preview_is_bounded_and_never_the_bytes() {
         json(&deep),
     ];
     for value in values {
-        let text = preview(id, &StoredValue::json(value));
+        let text = preview(id, &Content::json(value));
         assert!(text.len() <= PREVIEW_MAX, "{} bytes: {text}", text.len());
         assert!(!text.contains("iVBORw0KGgoiVBOR"), "{text}");
         assert!(text.contains(&id.to_string()));
     }
     let mime = "x".repeat(5000);
-    let odd = StoredValue::Bytes(Blob { mime, bytes: [].into() });
+    let odd = Content::Bytes(Blob { mime, bytes: [].into() });
     assert!(preview(id, &odd).len() <= PREVIEW_MAX);
 }
 
 #[tokio::test]
 async fn a_small_result_passes_as_it_is() {
     let store = MemoryHandles::default();
-    let content = vec![Content::Text("好".into()), Content::Json(table())];
-    let parts = budget(content, 1000, &owner("a", "r"), Some(&store)).await;
+    let pieces = vec![Content::text("好").into(), Content::json(table()).into()];
+    let (parts, _) = budget(pieces, 1000, &owner("a", "r"), Some(&store)).await;
     assert_eq!(parts, [Part::text("好"), Part::new(Body::Json(table()))]);
 }
 
@@ -284,8 +295,7 @@ async fn a_large_result_costs_a_bounded_preview() {
     let rows: Vec<Json> = (0..50_000_u64).map(|n| Json::from(vec![n, n * 7])).collect();
     let value = Json::from(toolwright_core::object! {"columns": vec!["n", "m"], "rows": rows});
     assert!(value.compact().len() > 500_000);
-    let parts = budget(vec![Content::Json(value.clone())], 16_384, &mine, Some(&store)).await;
-    let text = words(&parts);
+    let text = shown([Content::json(value.clone())], 16_384, &mine, Some(&store)).await;
     assert!(text.len() <= PREVIEW_MAX, "{text}");
     // The handle refers to the complete value.
     let mut arguments = Json::from(handle_in(&text));
@@ -297,17 +307,16 @@ async fn a_large_result_costs_a_bounded_preview() {
 async fn many_small_pieces_are_bounded_together() {
     let store = MemoryHandles::default();
     let mine = owner("a", "r");
-    let pieces: Vec<Content> = (0..10_000).map(|n| Content::Text(format!("piece {n}"))).collect();
-    let text = words(&budget(pieces, 4096, &mine, Some(&store)).await);
+    let pieces = (0..10_000).map(|n| Content::text(format!("piece {n}")));
+    let text = shown(pieces, 4096, &mine, Some(&store)).await;
     assert!(text.len() <= 4096 + 2 * PREVIEW_MAX, "{}", text.len());
     assert!(text.starts_with("piece 0\npiece 1\n"));
     let mut rest = Json::from(handle_in(&text));
     resolve(&mut rest, &any(), &mine, &store).await.unwrap();
     assert_eq!(rest.as_array().unwrap().last(), Some(&Json::from("piece 9999")));
     // The same holds for ten thousand blobs, each with a handle.
-    let blobs: Vec<Content> =
-        (0..10_000_u32).map(|n| Content::Bytes(blob(&n.to_le_bytes()))).collect();
-    let text = words(&budget(blobs, 4096, &mine, Some(&store)).await);
+    let blobs = (0..10_000_u32).map(|n| Content::Bytes(blob(&n.to_le_bytes())));
+    let text = shown(blobs, 4096, &mine, Some(&store)).await;
     assert!(text.len() <= 4096 + 2 * PREVIEW_MAX, "{}", text.len());
 }
 
@@ -315,30 +324,28 @@ async fn many_small_pieces_are_bounded_together() {
 async fn without_a_store_a_result_is_truncated() {
     let mine = owner("a", "r");
     let long = "文".repeat(100_000);
-    let parts = budget(vec![Content::Text(long)], 1000, &mine, None).await;
-    let text = words(&parts);
+    let text = shown([Content::text(long)], 1000, &mine, None).await;
     assert!(text.len() < 1200, "{}", text.len());
     assert!(text.ends_with("[Cut here: 299.0 kB more, not kept. Ask for less.]"), "{text}");
-    let text = words(&budget(vec![Content::Bytes(blob(&[0; 9]))], 1000, &mine, None).await);
+    let text = shown([Content::Bytes(blob(&[0; 9]))], 1000, &mine, None).await;
     assert_eq!(text, "[9 bytes of application/pdf, not shown and not kept.]");
     // A store that has no capacity has the same effect, and gives the reason.
     let store = MemoryHandles::new(Limits { bytes: 10, ..Limits::default() });
-    let text =
-        words(&budget(vec![Content::Bytes(blob(&[0; 99]))], 1000, &mine, Some(&store)).await);
+    let text = shown([Content::Bytes(blob(&[0; 99]))], 1000, &mine, Some(&store)).await;
     assert!(text.contains("no capacity"), "{text}");
 }
 
 #[tokio::test]
 async fn data_for_tools_alone_is_never_shown() {
     let mine = owner("a", "r");
-    let data = || vec![Content::Data { value: table(), about: "2 rows of people".into() }];
+    let data = || [Piece::hidden(Content::json(table()), "2 rows of people")];
     let store = MemoryHandles::default();
-    let text = words(&budget(data(), 16_384, &mine, Some(&store)).await);
+    let text = shown(data(), 16_384, &mine, Some(&store)).await;
     assert!(text.starts_with("2 rows of people\n") && !text.contains("张三"), "{text}");
     let mut value = Json::from(handle_in(&text));
     resolve(&mut value, &any(), &mine, &store).await.unwrap();
     assert_eq!(value, table());
-    let text = words(&budget(data(), 16_384, &mine, None).await);
+    let text = shown(data(), 16_384, &mine, None).await;
     assert!(text.starts_with("2 rows of people\n") && !text.contains("张三"), "{text}");
 }
 
@@ -347,17 +354,18 @@ async fn media_stay_typed_parts() {
     let store = MemoryHandles::default();
     let mine = owner("a", "r");
     let image = |bytes: usize| {
-        Content::Media(Media {
+        Content::from(Media {
             kind: MediaKind::Image,
             mime: Some("image/png".to_owned()),
             source: MediaSource::Base64("AAAA".repeat(bytes / 4)),
             name: None,
         })
     };
-    let parts = budget(vec![image(100_000), image(100_000)], 1000, &mine, Some(&store)).await;
+    let two = vec![image(100_000).into(), image(100_000).into()];
+    let (parts, _) = budget(two, 1000, &mine, Some(&store)).await;
     assert!(parts.iter().all(|part| matches!(part.body, Body::Media(_))));
     // A value that no vendor would accept is stored as bytes.
-    let text = words(&budget(vec![image(40 << 20)], 1000, &mine, Some(&store)).await);
+    let text = shown([image(40 << 20)], 1000, &mine, Some(&store)).await;
     assert!(text.starts_with("31.4 MB of image/png, kept"), "{text}");
 }
 
@@ -400,8 +408,8 @@ fn the_schema_that_models_see_admits_handles_where_data_goes() {
 #[tokio::test]
 async fn a_value_is_read_once_however_often_it_is_named() {
     let (store, mine) = (CountingHandles::default(), owner("a", "r"));
-    let first = store.put(&mine, StoredValue::json(table())).await.unwrap();
-    let second = store.put(&mine, StoredValue::json(json("[1]"))).await.unwrap();
+    let first = store.put(&mine, Content::json(table())).await.unwrap();
+    let second = store.put(&mine, Content::json(json("[1]"))).await.unwrap();
     let names = |_| [Json::from(format!("{first}#/rows/1/0")), Json::from(format!("{second}#/0"))];
     let mut arguments = Json::Array((0..1000).flat_map(names).collect());
     let changes = resolve(&mut arguments, &any(), &mine, &store).await.unwrap();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use toolwright_core::Json;
 use toolwright_runtime::handler::ToolResult;
-use toolwright_runtime::output::Content;
+use toolwright_runtime::output::Piece;
 use toolwright_runtime::{Context, Handler, Scope, Session};
 
 /// A call with a context.
@@ -34,11 +34,8 @@ async fn run(handler: Handler, arguments: &str) -> ToolResult {
 /// The only part of a result, as text.
 fn shown(ended: ToolResult) -> String {
     let output = ended.expect("a result");
-    match output.content.as_slice() {
-        [Content::Text(text)] => text.clone(),
-        [Content::Json(json)] => json.compact(),
-        other => panic!("{other:?}"),
-    }
+    let [Piece { content, .. }] = &*output.pieces else { panic!("{output:?}") };
+    content.as_text().map_or_else(|| content.clone().into_json().compact(), str::to_owned)
 }
 
 /// The schema of a tool's arguments.

@@ -15,7 +15,7 @@ use crate::runtime::workspace::{failed, find};
 use crate::runtime::{file_error, with_files};
 use toolwright_runtime::error::ToolError;
 use toolwright_runtime::handler::{Handler, ToolResult};
-use toolwright_runtime::output::{Content, Output};
+use toolwright_runtime::output::{Content, Output, Piece};
 use toolwright_runtime::session::Scope;
 use toolwright_transport::secret::SecretString;
 
@@ -70,7 +70,9 @@ impl HttpFunction {
 
     /// Stores bytes, which are no JSON, as a file of the caller.
     async fn store_bytes(&self, tenant: &str, output: Output) -> ToolResult {
-        let [Content::Bytes(blob)] = &*output.content else { return Ok(output) };
+        let [Piece { content: Content::Bytes(blob), .. }] = &*output.pieces else {
+            return Ok(output);
+        };
         let stored = async {
             let now = SystemTime::now();
             let mut upload = self.files.upload(tenant, "output", Some(&blob.mime), now).await?;

@@ -2,14 +2,13 @@
 //! 6570 and three more.
 
 use form_urlencoded::byte_serialize;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, utf8_percent_encode};
 use toolwright_core::Json;
+use toolwright_core::percent::{self, RESERVED};
 
 use super::media::is_json;
 use crate::binding::{Location, Parameter, Style};
 
-/// Everything but the unreserved characters of RFC 3986.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Reserved characters stay, except those that end a query or a pair of it.
 const ALLOWED: &AsciiSet = &RESERVED
     .remove(b':')
@@ -41,7 +40,7 @@ pub(super) enum Escape {
 impl Escape {
     pub(super) fn apply(self, text: &str) -> String {
         match self {
-            Escape::All => utf8_percent_encode(text, RESERVED).to_string(),
+            Escape::All => percent::encode(text),
             Escape::Reserved => reserved(text),
             Escape::Form => byte_serialize(text.as_bytes()).collect(),
             Escape::Nothing => text.to_owned(),

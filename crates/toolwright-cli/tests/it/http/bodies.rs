@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolwright_gateway::config::Limits;
+use toolwright_gateway::http::config::Limits;
 
 use super::probe::{Client, MAX_SAVED, start};
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tokio::net::TcpStream;
-use toolwright_gateway::config::Limits;
 use toolwright_gateway::http::Ended;
+use toolwright_gateway::http::config::Limits;
 
 use super::probe::{Client, over_http2, start};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use tokio::net::TcpStream;
-use toolwright_gateway::config::Limits;
+use toolwright_gateway::http::config::Limits;
 
 use super::probe::{Client, Http2, skip, start};
 

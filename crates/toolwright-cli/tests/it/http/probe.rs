@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Mutex, mpsc, watch};
 use toolwright_core::Fault;
-use toolwright_gateway::config::Limits;
+use toolwright_gateway::http::config::Limits;
 use toolwright_gateway::http::{
     Control, Ended, Health, HttpRequest, Reply, ReplyBody, Server, Service,
 };

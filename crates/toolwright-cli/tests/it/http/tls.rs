@@ -9,7 +9,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use toolwright_gateway::config::Limits;
+use toolwright_gateway::http::config::Limits;
 use toolwright_gateway::http::{Renewal, Server, Tls};
 
 use super::probe::{Client, Started, over_http2, started};

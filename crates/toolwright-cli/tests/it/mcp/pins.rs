@@ -8,7 +8,7 @@ use toolwright_core::Json;
 use toolwright_core::json::Object;
 use toolwright_core::object;
 use toolwright_core::{Arguments, Call, Tool};
-use toolwright_gateway::config::PinMode;
+use toolwright_gateway::mcp::config::PinMode;
 use toolwright_gateway::mcp::pins::Pins;
 use toolwright_mcp::client::ServerCommand;
 use toolwright_mcp::{Client, McpSource};

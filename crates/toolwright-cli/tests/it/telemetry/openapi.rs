@@ -3,15 +3,16 @@
 use http::{HeaderMap, Method};
 use toolwright_core::schema::Check;
 use toolwright_core::{Dialect, Json, object};
-use toolwright_gateway::router::openapi;
-use toolwright_gateway::router::table::{self, Target};
-use toolwright_gateway::telemetry::{RequestId, Telemetry};
+use toolwright_gateway::gateway::openapi;
+use toolwright_gateway::gateway::routes::{self as table, HttpRoute, Target};
+use toolwright_gateway::telemetry::RequestId;
+use toolwright_gateway::telemetry::config::{LossSettings, TelemetrySettings};
 use toolwright_runtime::Caller;
 
 use super::{begin, report};
 
 fn document() -> Json {
-    Json::parse(openapi::DOCUMENT).unwrap()
+    Json::parse(openapi::document()).unwrap()
 }
 
 /// A schema of the document, with the schemas that it refers to.
@@ -19,6 +20,12 @@ pub fn schema(name: &str) -> Check {
     let mut schema = object! {"$ref": format!("#/components/schemas/{name}")};
     schema.push("components", document().get("components").unwrap().clone());
     Check::compile(&Json::Object(schema)).unwrap()
+}
+
+/// A value of the document, or what it refers to.
+fn resolved<'d>(document: &'d Json, value: &'d Json) -> &'d Json {
+    let target = value.get("$ref").and_then(Json::as_str);
+    target.map_or(value, |target| document.pointer(target.strip_prefix('#').unwrap()).unwrap())
 }
 
 /// Every reference below a value.
@@ -75,12 +82,52 @@ fn the_document_has_this_version_and_operation_ids() {
             assert!(!names.contains(&name), "{name}");
             names.push(name);
             let parameters = operation.get("parameters").and_then(Json::as_array);
-            let in_path = parameters
-                .into_iter()
-                .flatten()
-                .any(|own| own.get("in").and_then(Json::as_str) == Some("path"));
+            let mut parameters = parameters.into_iter().flatten();
+            let in_path = parameters.any(|parameter| {
+                resolved(&document, parameter).get("in").and_then(Json::as_str) == Some("path")
+            });
             assert_eq!(in_path, path.contains('{'), "{path}");
         }
+    }
+}
+
+#[test]
+fn each_part_is_a_document_and_none_repeats_another() {
+    let mut seen = Vec::new();
+    for part in openapi::PARTS {
+        let part = Json::parse(part).unwrap();
+        for (section, members) in part.as_object().unwrap().iter() {
+            let sections = match section {
+                "paths" => vec![(section, members)],
+                "components" => members.as_object().unwrap().iter().collect(),
+                _ => continue,
+            };
+            for (section, members) in sections {
+                for name in members.as_object().unwrap().keys() {
+                    let name = format!("{section} {name}");
+                    assert!(!seen.contains(&name), "{name}");
+                    seen.push(name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_route_is_described_and_every_description_is_of_a_route() {
+    let document = document();
+    let mut described: Vec<&HttpRoute> = Vec::new();
+    for (path, methods) in document.get("paths").and_then(Json::as_object).unwrap().iter() {
+        for method in methods.as_object().unwrap().keys() {
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let found = table::find(&method, path, &HeaderMap::new());
+            let found = found.map_err(|_| format!("{method} {path}")).unwrap();
+            described.push(found.route);
+        }
+    }
+    for route in table::ROUTES {
+        let is_described = described.iter().any(|known| std::ptr::eq(*known, route));
+        assert!(is_described, "{} {}", route.verb.name(), route.pattern);
     }
 }
 
@@ -89,9 +136,9 @@ async fn losses_match_the_document_from_memory_and_from_the_ledger() {
     let check = schema("Losses");
     let folder = tempfile::tempdir().unwrap();
     for max_entries in [0, 10] {
-        let losses = toolwright_gateway::config::Losses { max_entries };
-        let config = toolwright_gateway::config::Config { losses, ..super::config(folder.path()) };
-        let telemetry = Telemetry::open(&config).unwrap();
+        let losses = LossSettings { max_entries };
+        let settings = TelemetrySettings { losses, ..TelemetrySettings::default() };
+        let telemetry = super::open(folder.path(), &settings);
         let mut one = begin(&telemetry);
         one.set_upstream("google", Some(Dialect::Gemini));
         one.record.request_report = report();
@@ -111,11 +158,7 @@ async fn losses_match_the_document_from_memory_and_from_the_ledger() {
 #[test]
 fn every_gateway_header_is_described() {
     let document = document();
-    let of = |value: &Json| {
-        let target = value.get("$ref").and_then(Json::as_str);
-        let target = target.map(|own| document.pointer(own.strip_prefix('#').unwrap()).unwrap());
-        target.unwrap_or(value).clone()
-    };
+    let of = |value| resolved(&document, value);
     let paths = document.get("paths").and_then(Json::as_object).unwrap();
     let is_exchange = |path: &str| {
         let found = table::find(&Method::POST, path, &HeaderMap::new());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use toolwright_runtime::ledger::{Head, SqliteLedger};
 use toolwright_transport::private_file;
 
-use crate::config;
+use crate::telemetry::config::LedgerSettings;
 
 /// Interval of the checks.
 const LOOK: Duration = Duration::from_secs(1);
@@ -19,7 +19,7 @@ const REMOVAL_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Logs the result of a quick check at startup. Then flushes the ledger and checks that the file
 /// was not moved, every second. Removes old entries.
-pub(super) async fn watch(ledger: &SqliteLedger, config: &config::Ledger, each: impl Fn()) {
+pub(super) async fn watch(ledger: &SqliteLedger, config: &LedgerSettings, each: impl Fn()) {
     let kept_at = ledger.path().with_extension("head");
     // A killed gateway may have left it.
     drop(std::fs::remove_file(unfinished(&kept_at)));

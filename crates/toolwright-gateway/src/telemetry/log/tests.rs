@@ -15,7 +15,7 @@ use toolwright_runtime::ledger::MemoryLedger;
 use tracing::level_filters::LevelFilter;
 
 use super::*;
-use crate::config::Config;
+use crate::telemetry::config::TelemetrySettings;
 use crate::telemetry::record::{Attempt, Payloads};
 use crate::telemetry::{ExchangeRecord, Records, Telemetry};
 
@@ -35,11 +35,11 @@ impl Write for Sink {
 }
 
 /// Runs `work` and returns what it logs.
-fn written(log: &Log, work: impl FnOnce()) -> String {
+fn written(log: &LogSettings, work: impl FnOnce()) -> String {
     written_in(false, log, work)
 }
 
-fn written_in(colour: bool, log: &Log, work: impl FnOnce()) -> String {
+fn written_in(colour: bool, log: &LogSettings, work: impl FnOnce()) -> String {
     let sink = Sink::default();
     let (lines, guard) = Lines::new(sink.clone(), Counter::default());
     tracing::subscriber::with_default(subscriber(log, colour, lines).0, work);
@@ -48,8 +48,8 @@ fn written_in(colour: bool, log: &Log, work: impl FnOnce()) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn log(format: LogFormat) -> Log {
-    Log { format, ..Log::default() }
+fn log(format: LogFormat) -> LogSettings {
+    LogSettings { format, ..LogSettings::default() }
 }
 
 fn record() -> ExchangeRecord {
@@ -73,12 +73,12 @@ fn record() -> ExchangeRecord {
 }
 
 /// The line of one exchange.
-fn line_of(log: &Log, record: ExchangeRecord) -> String {
+fn line_of(log: &LogSettings, record: ExchangeRecord) -> String {
     written(log, || telemetry(log).emit(record))
 }
 
-fn telemetry(log: &Log) -> Telemetry {
-    let config = Config { log: log.clone(), ..Config::default() };
+fn telemetry(log: &LogSettings) -> Telemetry {
+    let config = TelemetrySettings { log: log.clone(), ..TelemetrySettings::default() };
     Telemetry::new(Records::Memory(MemoryLedger::new()), &config)
 }
 
@@ -188,7 +188,7 @@ fn attempt() -> Attempt {
 #[test]
 fn lines_have_colours_only_on_a_terminal() {
     let (text, full) = (log(LogFormat::Text), log(LogFormat::Full));
-    let work = |log: &Log| {
+    let work = |log: &LogSettings| {
         let telemetry = telemetry(log);
         move || {
             telemetry.emit(full_line());
@@ -264,7 +264,8 @@ fn what_failed_is_told_with_its_class() {
 fn bodies_are_in_the_log_only_if_told_so_and_without_secrets() {
     for payloads in [false, true] {
         for format in [LogFormat::Text, LogFormat::Full, LogFormat::Json] {
-            let text = line_of(&Log { payloads, level: LevelFilter::TRACE, format }, record());
+            let text =
+                line_of(&LogSettings { payloads, level: LevelFilter::TRACE, format }, record());
             assert_eq!(text.contains("private words"), payloads, "{text}");
             assert_eq!(text.contains("private answer"), payloads, "{text}");
             assert!(!text.contains("hunter2"), "{text}");
@@ -274,7 +275,7 @@ fn bodies_are_in_the_log_only_if_told_so_and_without_secrets() {
 
 #[test]
 fn other_crates_tell_no_more_than_warnings() {
-    let log = Log { level: LevelFilter::TRACE, ..Log::default() };
+    let log = LogSettings { level: LevelFilter::TRACE, ..LogSettings::default() };
     let text = written(&log, || {
         tracing::trace!(target: "h2", "header: authorization: hunter2");
         tracing::info!(target: "hyper", "body: hunter2");
@@ -288,7 +289,7 @@ fn other_crates_tell_no_more_than_warnings() {
 #[test]
 fn the_level_decides_what_is_written() {
     for (level, lines) in [(LevelFilter::OFF, 0), (LevelFilter::WARN, 1), (LevelFilter::INFO, 2)] {
-        let log = Log { level, ..Log::default() };
+        let log = LogSettings { level, ..LogSettings::default() };
         let text = written(&log, || {
             let telemetry = telemetry(&log);
             telemetry.emit(record());

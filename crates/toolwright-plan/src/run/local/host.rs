@@ -123,13 +123,10 @@ impl Host for LocalHost {
     /// Fills the slot of a tool with an output that it did not return itself.
     async fn use_output(&self, step: usize, output: &Json) {
         if let (Some(slot), Some(store)) = (self.tools[step].slot(), self.calls.toolbox.handles()) {
-            let content = match output {
-                Json::String(text) => Content::Text(text.as_str().to_owned()),
-                output => Content::Json(output.clone()),
-            };
+            let piece = Content::json(output.clone()).into();
             let owner = self.calls.session.owner();
             // The call that reads the slot says if it is empty.
-            drop(handle::put_in_slot(slot, vec![content], &owner, store).await);
+            drop(handle::put_in_slot(slot, vec![piece], &owner, store).await);
         }
     }
 

@@ -127,8 +127,8 @@ fn several() -> Toolbox {
     // A text, a large text behind a handle, and bytes.
     let give = tool("give", move |_| {
         let mut output = Output::json(object! {"id": "r-1029"});
-        output.content.extend(Output::text(large()).content);
-        output.content.extend(Output::bytes("image/png", *b"\x89PNG\xff").content);
+        output.pieces.extend(Output::text(large()).pieces);
+        output.pieces.extend(Output::bytes("image/png", *b"\x89PNG\xff").pieces);
         output
     });
     // Structured content that the tool declares, and the same picture for models.
@@ -137,7 +137,7 @@ fn several() -> Toolbox {
     definition.output = Some(schema.into());
     let picture = Handler::new(definition, |_, _| async {
         let mut output = Output::bytes("image/png", *b"\x89PNG\xff");
-        output.content.extend(Output::json(object! {"image": "iVBOR/8="}).content);
+        output.pieces.extend(Output::json(object! {"image": "iVBOR/8="}).pieces);
         Ok(output)
     });
     let length = tool("length", |arguments| {

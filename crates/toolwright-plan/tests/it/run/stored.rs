@@ -43,7 +43,7 @@ async fn a_fork_with_any_arguments_can_be_read_again() {
     else {
         panic!("repeated arguments are accepted");
     };
-    assert_eq!(errors[0].to_string(), "/steps/a/args/n: 'n' is repeated");
+    assert_eq!(errors[0].to_string(), "/steps/a/args/n: this key is repeated");
     let deep = fork(vec![("n", arrays(126))]).await.unwrap();
     assert_eq!(engine.drive(&deep, None).await.unwrap().status(), RunStatus::Succeeded);
     let (record, entries) = engine.journal().load(&deep).await.unwrap();

@@ -6,7 +6,6 @@ use std::path::Path;
 use super::still_wanted;
 use crate::builtin::root::{RelativePath, Root};
 use crate::handle::size;
-use crate::output::Blob;
 use crate::prelude::*;
 
 /// Maximum number of bytes that are read at once.
@@ -56,8 +55,8 @@ pub fn read_file(
         Ok(text) if text.is_empty() => Ok(Output::text("[The file is empty.]")),
         Ok(text) => Ok(Output::text(text)),
         Err(error) if is_whole => {
-            let bytes = error.into_bytes().into();
-            Ok(Output::of(crate::output::Content::Bytes(Blob { mime: mime(&path).into(), bytes })))
+            let bytes = error.into_bytes();
+            Ok(Output::bytes(mime(&path), bytes))
         }
         Err(_) => Err(ToolError::new("These lines are not UTF-8 text. Read the file whole.")),
     }

@@ -87,7 +87,7 @@ fn output(
     if text.is_empty() {
         return Ok(output);
     }
-    Ok(output.with(Content::Text(text[..end].to_owned())))
+    Ok(output.with(Content::text(&text[..end])))
 }
 
 /// Parses `added TAB deleted TAB path`; a renamed file has its two paths in the next fields.

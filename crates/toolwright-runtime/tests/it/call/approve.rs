@@ -8,8 +8,9 @@ use toolwright_runtime::call::journal::{MemoryJournal, SharedJournal};
 use toolwright_runtime::call::{
     Answer, Approval, CallStatus, Completeness, Policy, ResultSource, Rule, Verdict,
 };
-use toolwright_runtime::handle::{HandleStore, Limits, MemoryHandles, StoredValue};
+use toolwright_runtime::handle::{HandleStore, Limits, MemoryHandles};
 use toolwright_runtime::ledger::{MemoryLedger, Query};
+use toolwright_runtime::output::Content;
 use toolwright_runtime::{Caller, Handler, Output, Session, Toolbox};
 use toolwright_testing::tools::{
     Counter, call, counting, done, echo, json, kind, text, tool, toolbox,
@@ -76,8 +77,7 @@ async fn an_approval_shows_handles_instead_of_values() {
         .with_coercions(CoercionOptions::LENIENT);
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let session = Session::new("run");
-    let id =
-        handles.put(&session.owner(), StoredValue::json(json(r#"["private"]"#))).await.unwrap();
+    let id = handles.put(&session.owner(), Content::json(json(r#"["private"]"#))).await.unwrap();
     let ledger = Arc::new(MemoryLedger::new().with_data());
     let toolbox = toolbox([send])
         .with_policy(Policy::default().with_rule(Rule::new(Verdict::Ask)))

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use toolwright_core::args::Op;
 use toolwright_core::{Arguments, Json};
 use toolwright_runtime::call::{Answer, CallResult, Completeness, Policy, Verdict};
-use toolwright_runtime::handle::{HandleStore, Limits, MemoryHandles, StoredValue};
+use toolwright_runtime::handle::{HandleStore, Limits, MemoryHandles};
+use toolwright_runtime::output::Content;
 use toolwright_runtime::{Effect, Fill, Handler, Output, Session, Toolbox};
 use toolwright_testing::tools::{call, done, json, kind, text, tool, toolbox};
 
@@ -89,7 +90,7 @@ async fn a_check_runs_nothing_and_finds_the_same() {
 #[tokio::test]
 async fn handles_are_replaced_by_their_values() {
     let (handles, owner) = (Arc::new(MemoryHandles::new(Limits::default())), session().owner());
-    let id = handles.put(&owner, StoredValue::json(json("[1, 2]"))).await.unwrap();
+    let id = handles.put(&owner, Content::json(json("[1, 2]"))).await.unwrap();
     let toolbox = echo().with_handles(handles);
     let result = exact(&toolbox, &format!(r#"{{"rows": "{id}"}}"#)).await;
     assert_eq!(text(&result), r#"{"rows":[1,2],"days":3,"executor":"local"}"#);

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use toolwright_runtime::call::{Completeness, Policy, ResultSource, Rule, Verdict};
-use toolwright_runtime::handle::{HandleStore, Limits, MemoryHandles, StoredValue};
+use toolwright_runtime::handle::{HandleStore, Limits, MemoryHandles};
 use toolwright_runtime::ledger::{Backpressure, CallEntry, Entry, Ledger, MemoryLedger, Query};
+use toolwright_runtime::output::Content;
 use toolwright_runtime::{CallErrorKind, Caller, Effect, Handler, Output, Session};
 use toolwright_testing::tools::{Counter, any, call, counting, echo, json, tool, toolbox};
 
@@ -106,7 +107,7 @@ async fn data_is_recorded_only_if_enabled_and_without_secrets() {
 async fn an_approval_shows_neither_secrets_nor_values_of_handles() {
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let session = Session::new("run");
-    let id = handles.put(&session.owner(), StoredValue::json(json("[1,2,3]"))).await.unwrap();
+    let id = handles.put(&session.owner(), Content::json(json("[1,2,3]"))).await.unwrap();
     let toolbox = toolbox([login()]).with_handles(handles).with_policy(Policy::new(Verdict::Ask));
     let arguments = format!(r#"{{"user": "ann", "code": "hunter2", "rows": "{id}"}}"#);
     let called = toolbox.call(&session, &call("1", "login", &arguments)).await;

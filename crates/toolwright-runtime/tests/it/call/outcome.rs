@@ -23,7 +23,7 @@ fn failing() -> Handler {
 
 #[tokio::test]
 async fn the_envelope_of_a_success() {
-    let two = || Output::text("a").with(Content::Json(json("[1]")));
+    let two = || Output::text("a").with(Content::json(json("[1]")));
     for (handler, wanted) in [
         (
             giving(|| Output::json(json(r#"{"t":0.10}"#))).with_envelope(Envelope::Data),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use toolwright_core::{Arguments, Call, Json, object};
 use toolwright_runtime::call::{CallResult, Completeness, ResultSource};
 use toolwright_runtime::handle::{Limits, MemoryHandles};
-use toolwright_runtime::output::{Blob, Content, OutputPiece};
+use toolwright_runtime::output::{Blob, Content, Piece};
 use toolwright_runtime::{Effect, Envelope, Handler, Output, Session, ToolError, Toolbox};
 use toolwright_testing::tools::{
     CountingHandles, any, call, done, json, make, text, tool, toolbox,
@@ -30,8 +30,9 @@ fn store() -> Arc<MemoryHandles> {
     Arc::new(MemoryHandles::new(Limits::default()))
 }
 
-fn pieces(result: &CallResult) -> Vec<OutputPiece<'_>> {
-    result.output().expect("an output")
+fn contents(result: &CallResult) -> Vec<Content> {
+    let pieces = result.output().expect("an output");
+    pieces.iter().map(|piece| piece.content.clone()).collect()
 }
 
 /// As a plan passes the output of a step to the next one, by JSON Pointer.
@@ -65,12 +66,12 @@ async fn every_piece_is_in_the_output() {
     let (long, longer) = ("y".repeat(900), "z".repeat(2000));
     let blob = Blob { mime: "image/x-raw".to_owned(), bytes: vec![7; 50].into() };
     let output = Output::text("short")
-        .with(Content::Json(json(r#"{"n": [1]}"#)))
-        .with(Content::Text(longer.clone()))
-        .with(Content::Data { value: json("[1,2]"), about: "two numbers".to_owned() })
+        .with(Content::json(json(r#"{"n": [1]}"#)))
+        .with(Content::text(longer.clone()))
+        .with(Piece::hidden(Content::json(json("[1,2]")), "two numbers"))
         .with(Content::Bytes(blob.clone()))
-        .with(Content::Text(long.clone()))
-        .with(Content::Json(Json::from(long.as_str())));
+        .with(Content::text(long.clone()))
+        .with(Content::json(Json::from(long.as_str())));
     for envelope in [None, Some(Envelope::Data)] {
         for budget in [10, 1000, 100_000] {
             let mut load = producer(output.clone()).with_budget(budget);
@@ -78,17 +79,16 @@ async fn every_piece_is_in_the_output() {
                 load = load.with_envelope(envelope);
             }
             let result = make(&toolbox([load]).with_handles(store()), "load", "{}").await;
-            let (object, array) = (json(r#"{"n":[1]}"#), json("[1,2]"));
             let expected = vec![
-                OutputPiece::Text("short"),
-                OutputPiece::Json(&object),
-                OutputPiece::Text(&longer),
-                OutputPiece::Json(&array),
-                OutputPiece::Bytes(&blob),
-                OutputPiece::Text(&long),
-                OutputPiece::Text(&long),
+                Content::text("short"),
+                Content::json(json(r#"{"n":[1]}"#)),
+                Content::text(&longer),
+                Content::json(json("[1,2]")),
+                Content::Bytes(blob.clone()),
+                Content::text(&long),
+                Content::text(&long),
             ];
-            assert_eq!(pieces(&result), expected, "{envelope:?} {budget}");
+            assert_eq!(contents(&result), expected, "{envelope:?} {budget}");
             assert_eq!(result.value(), None, "bytes have no JSON form");
         }
     }
@@ -100,7 +100,7 @@ async fn one_value_in_an_envelope_is_the_output() {
     let result = make(&toolbox([load]), "load", "{}").await;
     assert_eq!(text(&result), r#"{"success":true,"result":{"a":1}}"#);
     assert_eq!(result.value().unwrap().compact(), r#"{"a":1}"#);
-    let both = Output::text("a").with(Content::Json(Json::Null));
+    let both = Output::text("a").with(Content::json(Json::Null));
     let result = make(&toolbox([producer(both)]), "load", "{}").await;
     assert_eq!(result.value().unwrap().compact(), r#"["a",null]"#);
 }
@@ -138,7 +138,7 @@ async fn equal_calls_of_a_turn_have_the_same_output() {
     let calls = [call("a", "load", "{}"), call("b", "load", "{}")];
     let results = toolbox.call_all(&Session::new("run"), &calls, Completeness::Unknown).await;
     for status in results {
-        assert_eq!(pieces(&done(status)), [OutputPiece::Text("paid")]);
+        assert_eq!(contents(&done(status)), [Content::text("paid")]);
     }
 }
 
@@ -152,9 +152,9 @@ async fn a_replay_has_the_output_that_the_handle_store_has() {
         again
     };
     let small = replay(&toolbox([producer(Output::text("paid"))])).await;
-    assert_eq!(pieces(&small), [OutputPiece::Text("paid")]);
+    assert_eq!(contents(&small), [Content::text("paid")]);
 
-    let large = || toolbox([producer(Output::text("head").with(Content::Json(rows())))]);
+    let large = || toolbox([producer(Output::text("head").with(Content::json(rows())))]);
     let kept = replay(&large().with_handles(store())).await;
     assert_eq!(kept.value().unwrap().pointer("/1/rows/9999/id").unwrap().as_u64(), Some(9999));
     assert_eq!(replay(&large()).await.output(), None, "nobody kept it");
@@ -165,13 +165,13 @@ async fn a_replay_has_the_output_that_the_handle_store_has() {
 
 #[tokio::test]
 async fn a_replay_reads_the_rest_once() {
-    let pieces = (0..1000).map(|number| Content::Text(format!("piece {number}")));
+    let pieces = (0..1000).map(|number| Content::text(format!("piece {number}")));
     let output = pieces.fold(Output::text("first"), Output::with);
     let handles = Arc::new(CountingHandles::default());
     let toolbox = toolbox([producer(output).with_budget(100)]).with_handles(handles.clone());
     make(&toolbox, "load", "{}").await;
     let again = make(&toolbox, "load", "{}").await;
     assert_eq!(again.source, ResultSource::Journal);
-    assert_eq!(again.output().unwrap()[1000], OutputPiece::Text("piece 999"));
+    assert_eq!(contents(&again)[1000], Content::text("piece 999"));
     assert_eq!(handles.reads.get(), 1);
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use toolwright_json::Object;
 use toolwright_runtime::call::{CallResult, Completeness, ResultSource};
-use toolwright_runtime::handle::{HandleStore, Limits, MemoryHandles, StoredValue};
+use toolwright_runtime::handle::{HandleStore, Limits, MemoryHandles};
+use toolwright_runtime::output::Content;
 use toolwright_runtime::{Caller, Effect, Handler, Output, Session, Toolbox};
 use toolwright_testing::tools::{Counter, call, done, json, kind, text, tool, toolbox};
 
@@ -99,7 +100,7 @@ async fn a_handle_is_replaced_by_its_value() {
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let toolbox = forecast(&Counter::default()).with_handles(handles.clone());
     let owner = Session::new("run").owner();
-    let id = handles.put(&owner, StoredValue::json(json(r#"{"a":[1,2,3]}"#))).await.unwrap();
+    let id = handles.put(&owner, Content::json(json(r#"{"a":[1,2,3]}"#))).await.unwrap();
 
     let arguments = format!(r#"{{"city": "Bonn", "rows": "{id}#/a"}}"#);
     let done = make(&toolbox, &arguments, Completeness::Unknown).await;
@@ -116,7 +117,7 @@ async fn a_handle_of_another_owner_is_a_tool_error_with_a_remedy() {
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let toolbox = forecast(&ran).with_handles(handles.clone());
     let stranger = Session::new("run").with_caller(Caller::new("x").with_tenant("other")).owner();
-    let id = handles.put(&stranger, StoredValue::json(json("[1]"))).await.unwrap();
+    let id = handles.put(&stranger, Content::json(json("[1]"))).await.unwrap();
     let forged = format!("tw:{}", "0".repeat(32));
     let mut words = Vec::new();
     for handle in [id.to_string(), forged] {
@@ -134,7 +135,7 @@ async fn the_value_of_a_handle_is_not_in_an_error() {
     let handles = Arc::new(MemoryHandles::new(Limits::default()));
     let toolbox = forecast(&Counter::default()).with_handles(handles.clone());
     let owner = Session::new("run").owner();
-    let id = handles.put(&owner, StoredValue::json(json(r#"["hunter2"]"#))).await.unwrap();
+    let id = handles.put(&owner, Content::json(json(r#"["hunter2"]"#))).await.unwrap();
     let arguments = format!(r#"{{"city": "Bonn", "rows": "{id}"}}"#);
     let done = make(&toolbox, &arguments, Completeness::Unknown).await;
     assert_eq!(kind(&done), Some("invalid_arguments"));

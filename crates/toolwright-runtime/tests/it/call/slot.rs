@@ -152,7 +152,7 @@ async fn a_reply_shows_a_handle_and_not_its_value() {
     let store = Arc::new(MemoryHandles::default());
     let toolbox: Toolbox = toolbox([read(Some("{path}"))]).with_handles(store.clone());
     let own = session("acme", "one");
-    let value = toolwright_runtime::handle::StoredValue::json("S3CRET");
+    let value = toolwright_runtime::output::Content::json("S3CRET");
     let id = store.put(&own.owner(), value).await.unwrap().to_string();
     let arguments = format!(r#"{{"path": "{id}"}}"#);
     let stored = done(toolbox.call(&own, &call("1", "read", &arguments)).await);
@@ -292,11 +292,9 @@ async fn a_handle_is_passed_in_the_form_that_the_parameter_has() {
         mime: "image/png".to_owned(),
         bytes: [0xff, 0, 1].into(),
     };
-    let bytes = store
-        .put(&own.owner(), toolwright_runtime::handle::StoredValue::Bytes(blob))
-        .await
-        .unwrap();
-    let rows = toolwright_runtime::handle::StoredValue::json(json(ROWS));
+    let bytes =
+        store.put(&own.owner(), toolwright_runtime::output::Content::Bytes(blob)).await.unwrap();
+    let rows = toolwright_runtime::output::Content::json(json(ROWS));
     let rows = store.put(&own.owner(), rows).await.unwrap();
     let arguments = format!(r#"{{"data": "{bytes}", "note": "{rows}#/0"}}"#);
     let passed = done(toolbox.call(&own, &call("1", "crop", &arguments)).await);

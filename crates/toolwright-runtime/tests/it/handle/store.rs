@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use toolwright_runtime::handle::{
-    HandleError, HandleId, HandleStore, HandleStoreError, Limits, MemoryHandles, StoredValue,
+    HandleError, HandleId, HandleStore, HandleStoreError, Limits, MemoryHandles,
 };
+use toolwright_runtime::output::Content;
 
 use toolwright_core::Json;
 
@@ -25,8 +26,8 @@ async fn each(limits: Limits, test: impl AsyncFn(&dyn HandleStore)) {
 async fn only_its_owner_finds_a_value() {
     each(Limits::default(), async |store| {
         let mine = owner("acme", "chat-1");
-        let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
-        assert_eq!(store.find(&mine, id).await, Ok(StoredValue::json(table())));
+        let id = store.put(&mine, Content::json(table())).await.unwrap();
+        assert_eq!(store.find(&mine, id).await, Ok(Content::json(table())));
         for stranger in [owner("acme", "chat-2"), owner("other", "chat-1"), owner("", "")] {
             assert_eq!(store.find(&stranger, id).await, Err(HandleError::Unknown));
         }
@@ -42,7 +43,7 @@ async fn ids_are_random() {
         let mine = owner("acme", "chat-1");
         let mut ids = HashSet::new();
         for _ in 0..1000 {
-            ids.insert(store.put(&mine, StoredValue::json(Json::Null)).await.unwrap().to_string());
+            ids.insert(store.put(&mine, Content::json(Json::Null)).await.unwrap().to_string());
         }
         assert_eq!(ids.len(), 1000);
         // Every digit takes many values: the id is no counter or timestamp, and has no leading zeros.
@@ -59,11 +60,11 @@ async fn a_value_comes_back_exactly() {
     each(Limits::default(), async |store| {
         let mine = owner("acme", "会话");
         let values = [
-            StoredValue::json(json(r#"{"n":1.10,"n":1e400,"深":[null,true,"\u0000\n"]}"#)),
-            StoredValue::json("x".repeat(1 << 20)),
-            StoredValue::Bytes(blob(b"\n{\0\xff")),
-            StoredValue::Bytes(blob(&vec![7; 1 << 20])),
-            StoredValue::Bytes(blob(b"")),
+            Content::json(json(r#"{"n":1.10,"n":1e400,"深":[null,true,"\u0000\n"]}"#)),
+            Content::json("x".repeat(1 << 20)),
+            Content::Bytes(blob(b"\n{\0\xff")),
+            Content::Bytes(blob(&vec![7; 1 << 20])),
+            Content::Bytes(blob(b"")),
         ];
         for value in values {
             let id = store.put(&mine, value.clone()).await.unwrap();
@@ -78,11 +79,11 @@ async fn a_value_expires_for_its_owner_alone() {
     let limits = Limits { lifetime: Duration::from_millis(40), ..Limits::default() };
     each(limits, async |store| {
         let mine = owner("acme", "chat-1");
-        let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
+        let id = store.put(&mine, Content::json(table())).await.unwrap();
         std::thread::sleep(Duration::from_millis(60));
         assert_eq!(store.find(&mine, id).await, Err(HandleError::Expired));
         // The next value evicts it; the owner still gets the reason, and another owner learns nothing.
-        store.put(&mine, StoredValue::json(Json::Null)).await.unwrap();
+        store.put(&mine, Content::json(Json::Null)).await.unwrap();
         assert_eq!(store.find(&mine, id).await, Err(HandleError::Expired));
         assert_eq!(store.find(&owner("acme", "chat-2"), id).await, Err(HandleError::Unknown));
         assert_eq!(store.find(&owner("other", "chat-1"), id).await, Err(HandleError::Unknown));
@@ -95,7 +96,7 @@ async fn a_value_lives_exactly_as_long_as_the_limits_say_after_its_last_use() {
     let limits = Limits { lifetime: Duration::from_mins(10), ..Limits::default() };
     let store = MemoryHandles::new(limits);
     let mine = owner("acme", "chat-1");
-    let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
+    let id = store.put(&mine, Content::json(table())).await.unwrap();
     for _ in 0..3 {
         tokio::time::advance(Duration::from_secs(599)).await;
         assert!(store.find(&mine, id).await.is_ok());
@@ -110,7 +111,7 @@ async fn the_oldest_values_are_evicted() {
         let mine = owner("acme", "chat-1");
         let mut ids = Vec::new();
         for number in 0..5_u64 {
-            ids.push(store.put(&mine, StoredValue::json(number)).await.unwrap());
+            ids.push(store.put(&mine, Content::json(number)).await.unwrap());
         }
         for id in &ids[..2] {
             assert_eq!(store.find(&mine, *id).await, Err(HandleError::Expired));
@@ -124,7 +125,7 @@ async fn the_oldest_values_are_evicted() {
 
 #[tokio::test]
 async fn no_tenant_evicts_values_of_another() {
-    let kilobyte = || StoredValue::Bytes(blob(&[0; 1000]));
+    let kilobyte = || Content::Bytes(blob(&[0; 1000]));
     each(Limits { bytes: 10_500, ..Limits::default() }, async |store| {
         let (small, large) = (owner("small", "r"), owner("large", "r"));
         let id = store.put(&small, kilobyte()).await.unwrap();
@@ -132,7 +133,7 @@ async fn no_tenant_evicts_values_of_another() {
             store.put(&large, kilobyte()).await.unwrap();
         }
         assert!(store.find(&small, id).await.is_ok());
-        let big = StoredValue::Bytes(blob(&vec![0; 20_000]));
+        let big = Content::Bytes(blob(&vec![0; 20_000]));
         assert_eq!(store.put(&large, big).await, Err(HandleStoreError::Full));
         assert!(store.find(&small, id).await.is_ok());
     })
@@ -143,8 +144,8 @@ async fn no_tenant_evicts_values_of_another() {
 async fn a_value_larger_than_the_free_memory_is_not_stored() {
     let store = MemoryHandles::new(Limits { bytes: 10_500, ..Limits::default() });
     let (small, large) = (owner("small", "r"), owner("large", "r"));
-    let id = store.put(&small, StoredValue::Bytes(blob(&[0; 1000]))).await.unwrap();
-    let big = store.put(&large, StoredValue::Bytes(blob(&[0; 10_000]))).await;
+    let id = store.put(&small, Content::Bytes(blob(&[0; 1000]))).await.unwrap();
+    let big = store.put(&large, Content::Bytes(blob(&[0; 10_000]))).await;
     assert_eq!(big, Err(HandleStoreError::Full));
     assert!(store.find(&small, id).await.is_ok());
 }
@@ -154,8 +155,8 @@ async fn concurrent_callers_each_find_their_values() {
     each(Limits::default(), async |store| {
         let callers = (0..50_u64).map(async |number| {
             let mine = owner(&format!("tenant-{}", number % 5), &format!("chat-{number}"));
-            let id = store.put(&mine, StoredValue::json(number)).await.unwrap();
-            assert_eq!(store.find(&mine, id).await, Ok(StoredValue::json(number)));
+            let id = store.put(&mine, Content::json(number)).await.unwrap();
+            assert_eq!(store.find(&mine, id).await, Ok(Content::json(number)));
         });
         futures_util::future::join_all(callers).await;
     })
@@ -186,15 +187,15 @@ mod sqlite {
         let folder = tempfile::tempdir().unwrap();
         let mine = owner("acme", "chat-1");
         let store = open(folder.path(), Limits::default());
-        let id = store.put(&mine, StoredValue::json(table())).await.unwrap();
+        let id = store.put(&mine, Content::json(table())).await.unwrap();
         drop(store);
         let short = Limits { lifetime: Duration::from_millis(1), ..Limits::default() };
         let store = open(folder.path(), short);
-        let brief = store.put(&mine, StoredValue::json(1_u64)).await.unwrap();
+        let brief = store.put(&mine, Content::json(1_u64)).await.unwrap();
         drop(store);
         std::thread::sleep(Duration::from_millis(5));
         let store = open(folder.path(), Limits::default());
-        assert_eq!(store.find(&mine, id).await, Ok(StoredValue::json(table())));
+        assert_eq!(store.find(&mine, id).await, Ok(Content::json(table())));
         assert_eq!(store.find(&owner("acme", "chat-2"), id).await, Err(HandleError::Unknown));
         assert_eq!(store.find(&mine, brief).await, Err(HandleError::Expired));
     }
@@ -206,7 +207,7 @@ mod sqlite {
         let mine = owner("acme", "chat-1");
         let mut ids = Vec::new();
         for round in 0..20_u64 {
-            let puts = stores.each_ref().map(|store| store.put(&mine, StoredValue::json(round)));
+            let puts = stores.each_ref().map(|store| store.put(&mine, Content::json(round)));
             ids.extend(futures_util::future::join_all(puts).await.into_iter().map(Result::unwrap));
         }
         for store in &stores {
@@ -234,8 +235,8 @@ mod sqlite {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path(), Limits::default());
         let mine = owner("acme", "chat-1");
-        let damaged = store.put(&mine, StoredValue::json(table())).await.unwrap();
-        let other = store.put(&mine, StoredValue::json(2_u64)).await.unwrap();
+        let damaged = store.put(&mine, Content::json(table())).await.unwrap();
+        let other = store.put(&mine, Content::json(2_u64)).await.unwrap();
         let file = Connection::open(folder.path().join("handles.sqlite")).unwrap();
         file.execute(
             "UPDATE content SET value = x'00ff' WHERE entry =
@@ -244,7 +245,7 @@ mod sqlite {
         )
         .unwrap();
         assert_eq!(store.find(&mine, damaged).await, Err(HandleError::Unavailable));
-        assert_eq!(store.find(&mine, other).await, Ok(StoredValue::json(2_u64)));
+        assert_eq!(store.find(&mine, other).await, Ok(Content::json(2_u64)));
     }
 
     #[tokio::test]
@@ -255,7 +256,7 @@ mod sqlite {
         let store = open(folder.path(), Limits::default())
             .with_report(move |error| log.lock().unwrap().push(error.to_string()));
         let store = Arc::new(store);
-        let (mine, large) = (owner("acme", "chat-1"), || StoredValue::json("x".repeat(100_000)));
+        let (mine, large) = (owner("acme", "chat-1"), || Content::json("x".repeat(100_000)));
         let id = store.put(&mine, large()).await.unwrap();
         let file = Connection::open(folder.path().join("handles.sqlite")).unwrap();
         file.execute_batch(
@@ -289,9 +290,9 @@ mod sqlite {
         let store = open(folder.path(), Limits::default());
         let nested = |depth| (0..depth).fold(Json::Null, |inner, _| Json::Array(vec![inner]));
         let mine = owner("acme", "chat-1");
-        let id = store.put(&mine, StoredValue::json(nested(128))).await.unwrap();
-        assert_eq!(store.find(&mine, id).await, Ok(StoredValue::json(nested(128))));
-        let deeper = store.put(&mine, StoredValue::json(nested(129))).await;
+        let id = store.put(&mine, Content::json(nested(128))).await.unwrap();
+        assert_eq!(store.find(&mine, id).await, Ok(Content::json(nested(128))));
+        let deeper = store.put(&mine, Content::json(nested(129))).await;
         assert!(matches!(deeper, Err(HandleStoreError::Failed(_))), "{deeper:?}");
     }
 
@@ -300,7 +301,7 @@ mod sqlite {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path(), Limits { bytes: 1 << 30, ..Limits::default() });
         let rows: Vec<u64> = (0..1_000_000).collect();
-        let (mine, value) = (owner("acme", "chat-1"), StoredValue::json(Json::from(rows)));
+        let (mine, value) = (owner("acme", "chat-1"), Content::json(Json::from(rows)));
         let mut turns = 0_u32;
         let other = async {
             loop {

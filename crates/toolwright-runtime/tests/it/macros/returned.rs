@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
-use toolwright_runtime::output::Content;
+use toolwright_runtime::output::{Content, Piece};
 use toolwright_runtime::prelude::*;
 
 use super::{run, shown};
@@ -121,7 +121,9 @@ async fn every_return_type_becomes_a_result() {
 #[tokio::test]
 async fn bytes_stay_bytes() {
     let output = run(bytes::handler(), "{}").await.unwrap();
-    let [Content::Bytes(blob)] = output.content.as_slice() else { panic!("{output:?}") };
+    let [Piece { content: Content::Bytes(blob), .. }] = &*output.pieces else {
+        panic!("{output:?}")
+    };
     assert_eq!(*blob.bytes, [0xff, 0xfe]);
 }
 

@@ -128,7 +128,7 @@ async fn approved_calls_use_a_slot_in_the_order_of_the_model() {
         run.answer(id, Answer::Approve).unwrap();
     }
     run.finish().await.unwrap();
-    assert_eq!(said(&given(&script)[1]), "\"the rows\"");
+    assert_eq!(said(&given(&script)[1]), "the rows");
 }
 
 #[tokio::test]

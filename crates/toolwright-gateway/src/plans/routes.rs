@@ -1,0 +1,442 @@
+//! `/v1/plans`: checks plans, runs them, and shows, continues, cancels and repeats runs.
+//!
+//! A client sees the runs of its tenant. Others do not exist for it. `events` streams what happens in a run, `picture` draws
+//! it.
+
+mod document;
+mod events;
+mod picture;
+mod record;
+mod resume;
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use toolwright_catalog::without_version;
+use toolwright_core::json::{Object, Path};
+use toolwright_core::{Fault, FaultClass, Json, object};
+use toolwright_plan::journal::{PlanJournalError, RunFilter, RunQuota};
+use toolwright_plan::{
+    Engine, LocalEngine, NewRun, Plan, PlanRunError, RunReport, RunStatus, StepAnswer, Template,
+};
+use toolwright_runtime::call::canonical;
+use toolwright_runtime::handle::HandleStore;
+use toolwright_runtime::{Context, Toolbox};
+
+use self::document::{CHECK_COPIES, parse, read};
+pub use self::resume::resume;
+use super::Plans;
+use crate::fault::invalid;
+use crate::http::{Budget, HttpRequest, Reply};
+use crate::journal::EffectJournal;
+use crate::key::{Client, Keys};
+use crate::query::Query;
+use crate::telemetry::Telemetry;
+use crate::tool_runs::saved_runs::SavedRuns;
+use crate::tools::Tools;
+use crate::{fault, idempotency};
+
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Returns the JSON Schema of plans
+    Schema,
+    /// Checks a plan
+    Check,
+    /// Derives the workflow view of a plan
+    View,
+    /// Makes a plan of a run of tools, or of calls
+    Record,
+    /// Starts a run
+    Start,
+    /// Lists runs
+    List,
+    /// Shows a run
+    Show,
+    /// Deletes a run
+    Delete,
+    /// Returns the plan of a run
+    Plan,
+    /// Draws a run
+    Picture,
+    /// Streams the events of a run
+    Events,
+    /// Continues a run
+    Resume,
+    /// Cancels a run
+    Cancel,
+    /// Answers a question of a run
+    Answer,
+    /// Repeats a run from a step on
+    Fork,
+}
+
+/// What plans need of the gateway.
+#[derive(Clone)]
+pub struct PlanState {
+    /// The runs of plans
+    pub plans: Arc<Plans>,
+    /// The clients
+    pub keys: Arc<Keys>,
+    /// The tools that steps may use
+    pub tools: Arc<Tools>,
+    /// Runs of tools for chat requests, of which plans can be made
+    pub runs: Arc<SavedRuns>,
+    /// The journal of the effects of calls that tools make themselves
+    pub journal: Arc<EffectJournal>,
+    /// Values behind handles
+    pub handles: Arc<dyn HandleStore>,
+    /// Records every call
+    pub telemetry: Telemetry,
+    /// The memory of runs
+    pub budget: Arc<Budget>,
+}
+
+/// A client that asks about plans.
+pub(crate) struct Asker {
+    pub(crate) state: PlanState,
+    pub(crate) client: Arc<Client>,
+    /// Whether clients of this gateway may approve at all
+    pub(crate) may_approve: bool,
+}
+
+impl Asker {
+    /// Answers a request.
+    pub(crate) async fn answer(
+        &self,
+        action: Action,
+        id: &str,
+        request: HttpRequest,
+    ) -> Result<Reply, Fault> {
+        match action {
+            Action::Schema => Ok(fault::document(&Plan::schema())),
+            Action::Check => self.check(request).await,
+            Action::View => self.view(request).await,
+            Action::Record => self.record(request).await,
+            Action::Start => self.start(request).await,
+            Action::List => self.list(&Query::new(request.uri.query())).await,
+            Action::Show => Ok(shown(&self.find(id).await?.1)),
+            Action::Plan => {
+                let (_, report) = self.find(id).await?;
+                Ok(fault::document(&report.run.plan.to_json().into()))
+            }
+            Action::Delete => self.delete(id).await,
+            Action::Picture => self.picture(id, &Query::new(request.uri.query())).await,
+            Action::Events => self.events(id).await,
+            Action::Resume => self.resume(id).await,
+            Action::Cancel => {
+                let (engine, _) = self.find(id).await?;
+                engine.cancel(id).await.map_err(refusal)?;
+                Ok(shown(&self.find(id).await?.1))
+            }
+            Action::Answer => self.decide(id, request).await,
+            Action::Fork => self.fork(id, request).await,
+        }
+    }
+
+    /// Returns the tools that the client may use.
+    async fn toolbox(&self) -> Toolbox {
+        self.state.tools.listed().await;
+        self.state.tools.for_plans(Some(&self.client))
+    }
+
+    async fn engine(&self) -> Result<LocalEngine, Fault> {
+        // The ledger records every call.
+        self.state.telemetry.admit().await?;
+        // The journal of plans records what a run does; this one is for calls that tools make themselves.
+        let toolbox = self.toolbox().await.with_journal(self.state.journal.shared());
+        let toolbox = toolbox.with_handles(Arc::clone(&self.state.handles));
+        let memory = self.state.budget.share().plan_memory();
+        let context = Context::new().with(self.state.tools.access(&self.client));
+        let context = context.with(memory).with(self.client.call_rate());
+        Ok(self.state.plans.engine(toolbox).await?.with_context(context))
+    }
+
+    /// Returns the engine with the tools of the client that started a run: who answers for a run or continues it does not
+    /// change what it may call.
+    async fn engine_of(&self, report: &RunReport) -> Result<LocalEngine, Fault> {
+        let Some(client) = self.state.keys.of_caller(&report.run.caller) else {
+            return Err(Fault::new(FaultClass::Forbidden, KEY_REMOVED));
+        };
+        Asker { client, state: self.state.clone(), may_approve: false }.engine().await
+    }
+
+    /// Makes room for a new run. The fault says that the tenant has too many.
+    async fn make_room(&self, engine: &LocalEngine, bytes: usize) -> Result<(), Fault> {
+        let settings = self.state.plans.settings();
+        let quota = RunQuota { runs: settings.max_runs, bytes: settings.max_bytes };
+        let journal = engine.journal();
+        let fits = journal.make_room(self.client.tenant(), bytes, quota).await;
+        if fits.map_err(refusal)? {
+            return Ok(());
+        }
+        let message = format!(
+            "The tenant has {} runs or {} bytes of runs that have not ended, and may have no more. Answer, cancel or \
+             delete some: `GET /v1/plans?status=waiting` lists them.",
+            quota.runs, quota.bytes
+        );
+        Err(Fault::new(FaultClass::RateLimited, message))
+    }
+
+    async fn start(&self, request: HttpRequest) -> Result<Reply, Fault> {
+        let key = idempotency::of_key(&request.headers, &[self.client.name()]);
+        let (mut body, share) = read(request, CHECK_COPIES).await?;
+        let identity = key.map(|key| {
+            let content = body.as_object().map(canonical).unwrap_or_default();
+            (format!("plan_{key}"), idempotency::hash(&[&content]))
+        });
+        let document = body.as_object_mut().and_then(|body| body.remove("plan"));
+        let Some(document) = document.filter(|plan| matches!(plan, Json::Object(_))) else {
+            let message =
+                "Send {\"plan\": {…}, \"inputs\": {…}}. GET /v1/plans/schema describes plans.";
+            return Err(invalid("plan", message));
+        };
+        let (plan, malformed) = parse(document, &share).await?;
+        if !malformed.is_empty() {
+            let errors = self.examine(plan, malformed, &share).await?.errors;
+            return Err(refusal(PlanRunError::Invalid(errors)));
+        }
+        let inputs = body.as_object_mut().and_then(|body| body.remove("inputs"));
+        let inputs = inputs.unwrap_or_else(|| Object::new().into());
+        let is_started = flag(&body, "start")?.unwrap_or(true);
+        let engine = self.engine().await?;
+        let waits = flag(&body, "wait")?.unwrap_or(false);
+        self.make_room(&engine, share.size()).await?;
+        let mut new = NewRun::new(plan, inputs).with_caller(self.client.caller());
+        if let Some((id, request)) = &identity {
+            new = new.with_identity(id.as_str(), request.as_str());
+        }
+        match (engine.start(new).await, identity) {
+            (Err(PlanRunError::Journal(PlanJournalError::Exists(id))), Some((_, request))) => {
+                self.repeat(&id, &request, is_started, waits).await
+            }
+            (run, _) => self.drive(engine, run.map_err(refusal)?, is_started, waits).await,
+        }
+    }
+
+    /// Replies to a request that was sent again with its idempotency key.
+    async fn repeat(
+        &self,
+        id: &str,
+        request: &str,
+        is_started: bool,
+        waits: bool,
+    ) -> Result<Reply, Fault> {
+        let (engine, report) = self.find(id).await?;
+        if report.run.request.as_deref() != Some(request) {
+            return Err(idempotency::reused());
+        }
+        if report.run.status == RunStatus::Interrupted {
+            return self.drive(engine, report.run.id.clone(), is_started, waits).await;
+        }
+        Ok(shown(&report))
+    }
+
+    /// Drives a run in the background, and replies at once or when it has ended.
+    async fn drive(
+        &self,
+        engine: LocalEngine,
+        run: Arc<str>,
+        is_started: bool,
+        waits: bool,
+    ) -> Result<Reply, Fault> {
+        let mut task = None;
+        if is_started {
+            let (engine, id) = (engine.clone(), run.clone());
+            task = Some(self.state.plans.spawn(&run, |observer| async move {
+                let driven = engine.drive(&id, Some(observer)).await;
+                if let Err(error) = &driven {
+                    tracing::warn!("the run {id} of a plan was interrupted: {error}");
+                }
+                driven
+            }));
+        }
+        if let Some(task) = task.filter(|_| waits) {
+            let driven = task.await.map_err(|_| interrupted())?.map_err(refusal)?;
+            return Ok(shown(&driven));
+        }
+        let report = engine.report(&run).await.map_err(refusal)?;
+        let mut reply = shown(&report);
+        *reply.status_mut() = StatusCode::ACCEPTED;
+        Ok(reply)
+    }
+
+    async fn resume(&self, id: &str) -> Result<Reply, Fault> {
+        let (_, report) = self.find(id).await?;
+        let engine = self.engine_of(&report).await?;
+        engine.check_run(id).await.map_err(refusal)?;
+        self.drive(engine, report.run.id.clone(), true, false).await
+    }
+
+    async fn decide(&self, id: &str, request: HttpRequest) -> Result<Reply, Fault> {
+        let (_, report) = self.find(id).await?;
+        let (body, _share) = read(request, 1).await?;
+        let hint = "Send {\"step\": \"…\", \"answer\": \"approve\" | \"reject\" | \"output\", \"reason\"?, \
+                    \"output\"?, \"item\"?}.";
+        let step = body.get("step").and_then(Json::as_str).ok_or_else(|| invalid("step", hint))?;
+        let item = match body.get("item") {
+            None | Some(Json::Null) => None,
+            Some(item) => {
+                let item = item.as_u64().and_then(|item| usize::try_from(item).ok());
+                Some(item.ok_or_else(|| invalid("item", hint))?)
+            }
+        };
+        let answer = StepAnswer::from_json(&body).map_err(|_| invalid("answer", hint))?;
+        let asked = report.questions.iter().find(|own| own.step == step);
+        let Some(asked) = asked else {
+            return Err(refusal(PlanRunError::NoQuestion(step.to_owned())));
+        };
+        let tool = without_version(&asked.tool);
+        if !(self.may_approve && self.client.may_approve(&tool)) {
+            let message = format!(
+                "The key `{}` may not answer for the tool `{tool}`. Use a key whose `approve` lists it.",
+                self.client.name()
+            );
+            return Err(Fault::new(FaultClass::Forbidden, message));
+        }
+        let engine = self.engine_of(&report).await?;
+        let answerer = engine.clone().with_caller(self.client.caller());
+        if answerer.answer(id, step, item, answer).await.map_err(refusal)? {
+            return Ok(shown(&self.find(id).await?.1));
+        }
+        self.drive(engine, report.run.id.clone(), true, false).await
+    }
+
+    async fn fork(&self, id: &str, request: HttpRequest) -> Result<Reply, Fault> {
+        let (engine, _) = self.find(id).await?;
+        let (body, _share) = read(request, 1).await?;
+        let hint = "Send {\"step\": \"…\", \"args\": {…}}: the run is repeated from this step on, with these \
+                    arguments if they are given.";
+        let step = body.get("step").and_then(Json::as_str).ok_or_else(|| invalid("step", hint))?;
+        let arguments = match body.get("args") {
+            None | Some(Json::Null) => None,
+            Some(Json::Object(arguments)) => {
+                let mut parsed = Vec::new();
+                for (name, value) in arguments.iter() {
+                    let template = Template::from_json(value, &Path::ROOT.key("args").key(name));
+                    let template =
+                        template.map_err(|errors| refusal(PlanRunError::Invalid(errors)))?;
+                    parsed.push((name.to_owned(), template));
+                }
+                Some(parsed)
+            }
+            Some(_) => return Err(invalid("args", hint)),
+        };
+        self.make_room(&engine, 0).await?;
+        let caller = self.client.caller();
+        let run = engine.fork(id, step, arguments, caller).await.map_err(refusal)?;
+        self.drive(engine, run, true, false).await
+    }
+
+    async fn list(&self, query: &Query) -> Result<Reply, Fault> {
+        let limit = query.limit()?;
+        let status = match query.get("status") {
+            None => None,
+            Some(name) => Some(RunStatus::parse(name).ok_or_else(|| {
+                let names: Vec<&str> = RunStatus::ALL.iter().map(|own| own.as_str()).collect();
+                invalid("status", format!("`status` must be one of {}.", names.join(", ")))
+            })?),
+        };
+        let (mut before_ms, mut before_id) = (None, None);
+        if let Some(text) = query.get("before") {
+            let (ms, id) = text.split_once('.').unwrap_or((text, ""));
+            let ms = ms.parse().ok().filter(|ms: &u64| i64::try_from(*ms).is_ok());
+            let message =
+                "`before` must be `next` of another page, or a time in milliseconds since 1970.";
+            before_ms = Some(ms.ok_or_else(|| invalid("before", message))?);
+            before_id = Some(id.into());
+        }
+        let tenant = Some(self.client.tenant().into());
+        let filter = RunFilter { tenant, status, before_ms, before_id, limit: Some(limit + 1) };
+        let engine = self.engine().await?;
+        let mut runs = engine.journal().list(&filter).await.map_err(refusal)?;
+        let has_more = runs.len() > limit;
+        runs.truncate(limit);
+        let data = runs.iter().map(|run| {
+            let mut out = object! {"run": &*run.id, "status": run.status.as_str()};
+            out.insert_some("name", run.plan.name.as_deref());
+            out.insert("steps", run.plan.steps.len());
+            out.insert("created_ms", run.created_ms);
+            out.insert_some("ended_ms", run.ended_ms);
+            out.insert_some("parent", run.parent.as_deref());
+            Json::Object(out)
+        });
+        let data: Vec<Json> = data.collect();
+        let mut list = object! {"object": "list", "data": data, "has_more": has_more};
+        let next = runs.last().filter(|_| has_more);
+        list.insert_some("next", next.map(|run| format!("{}.{}", run.created_ms, run.id)));
+        Ok(fault::document(&list.into()))
+    }
+
+    async fn delete(&self, id: &str) -> Result<Reply, Fault> {
+        let engine = self.engine().await?;
+        let journal = engine.journal();
+        // Nothing else of a run is read, so that a damaged one can be removed.
+        let tenant = journal.tenant(id).await.map_err(refusal)?;
+        if *tenant != *self.client.tenant() {
+            return Err(refusal(PlanJournalError::UnknownRun(id.to_owned())));
+        }
+        // A run that is in progress cannot be claimed.
+        let _claim = journal.claim(id).await.map_err(refusal)?;
+        journal.delete(id).await.map_err(refusal)?;
+        Ok(fault::document(&object! {"run": id, "deleted": true}.into()))
+    }
+
+    /// Finds a run of the client's tenant.
+    async fn find(&self, id: &str) -> Result<(LocalEngine, RunReport), Fault> {
+        let engine = self.engine().await?;
+        let report = engine.report(id).await.map_err(refusal)?;
+        if *report.run.caller.tenant != *self.client.tenant() {
+            return Err(refusal(PlanJournalError::UnknownRun(id.to_owned())));
+        }
+        Ok((engine, report))
+    }
+}
+
+/// Why a run cannot be continued whose key was removed.
+const KEY_REMOVED: &str =
+    "The key that started the run does not exist any more, so it cannot be continued.";
+
+fn shown(report: &RunReport) -> Reply {
+    fault::document(&report.to_json().into())
+}
+
+fn flag(body: &Json, name: &str) -> Result<Option<bool>, Fault> {
+    match body.get(name) {
+        None | Some(Json::Null) => Ok(None),
+        Some(value) => {
+            let message = format!("`{name}` must be true or false.");
+            value.as_bool().map(Some).ok_or_else(|| invalid(name, message))
+        }
+    }
+}
+
+fn refusal(error: impl Into<PlanRunError>) -> Fault {
+    let error = error.into();
+    let message = error.to_string();
+    let (class, status) = match &error {
+        PlanRunError::Invalid(_) => (FaultClass::Invalid, StatusCode::BAD_REQUEST),
+        PlanRunError::Journal(PlanJournalError::UnknownRun(_)) => {
+            let message = "There is no such run for this key. `GET /v1/plans` lists runs.";
+            return Fault::new(FaultClass::NotFound, message);
+        }
+        PlanRunError::TooLarge(_) => (FaultClass::Overloaded, StatusCode::SERVICE_UNAVAILABLE),
+        PlanRunError::ToolsChanged(_)
+        | PlanRunError::ToolsMissing(_)
+        | PlanRunError::Ended(_)
+        | PlanRunError::NoQuestion(_)
+        | PlanRunError::Journal(PlanJournalError::InProgress(_)) => {
+            (FaultClass::Invalid, StatusCode::CONFLICT)
+        }
+        _ => {
+            tracing::warn!("a run of a plan: {error}");
+            return interrupted();
+        }
+    };
+    Fault { status: Some(status.as_u16()), ..Fault::new(class, message) }
+}
+
+fn interrupted() -> Fault {
+    let message = "The run was interrupted. The gateway's log says why; resume the run.";
+    Fault::new(FaultClass::Internal, message)
+}
