@@ -34,6 +34,8 @@ Usage: cargo xtask <task>
                            journeys, recorded, fuzz, bench, bench-gateway, bench-mcp, soak, chaos; with names,
                            only those steps
   tidy                     the rules of the source tree
+  lines                    lines of code and of tests, and the share of documentation, by crate; the longest
+                           functions and files
   conformance [--verbose] [--write]
                            what we emit, judged by the vendors' own SDKs, and the gateway, driven
                            by them; --write puts the matrix into the READMEs
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["ci", rest @ ..] => ci::run(rest),
         ["tidy"] => tidy::run(),
+        ["lines"] => tidy::print_sizes(),
         ["conformance", rest @ ..] => conformance::Plan::parse(rest).and_then(conformance::run),
         ["clients", rest @ ..] => clients::run(rest),
         ["journeys", documents @ ..] => journeys::run(documents),

@@ -9,6 +9,7 @@ mod file;
 mod layers;
 mod purity;
 mod reference;
+mod size;
 mod text;
 
 use std::{fmt, fs};
@@ -129,6 +130,8 @@ const RULES: &[(&str, Rule)] = &[
     ("core is pure", purity::core_is_pure),
     ("a file says what it is", file::opens_with_its_purpose),
     ("a file is short", file::is_short),
+    ("a crate is one room", size::crates_are_small),
+    ("a function is short", size::functions_are_short),
     ("a file has a name of its own", file::has_a_name_of_its_own),
     ("nothing is left for later", file::leaves_nothing_for_later),
     ("a crate has one integration test binary", file::has_one_test_binary),
@@ -165,6 +168,12 @@ pub(crate) fn run() -> Outcome {
     }
     println!("{} files, {} rules, {count} broken", tree.files.len(), RULES.len() + 2);
     if count == 0 { Ok(()) } else { Err(Failure(format!("{count} findings"))) }
+}
+
+/// Prints the sizes of the crates, the longest functions and the longest files.
+pub(crate) fn print_sizes() -> Outcome {
+    print!("{}", size::table(&Tree::read()?));
+    Ok(())
 }
 
 fn core_tree() -> Outcome<String> {

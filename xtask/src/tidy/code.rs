@@ -2,6 +2,16 @@
 
 /// Blanks comments and the contents of literals, and keeps the lines.
 pub(super) fn code(text: &str) -> String {
+    blanked(text, |_| true)
+}
+
+/// Blanks comments, and keeps the lines.
+pub(super) fn without_comments(text: &str) -> String {
+    blanked(text, |literal| literal.starts_with('/'))
+}
+
+/// Blanks those comments and literals that are to be blanked.
+fn blanked(text: &str, is_blanked: impl Fn(&str) -> bool) -> String {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -12,8 +22,13 @@ pub(super) fn code(text: &str) -> String {
             out.push_str(&text[at..at + width]);
             at += width;
         } else {
-            let blank = |character: char| if character == '\n' { '\n' } else { ' ' };
-            out.extend(text[at..end].chars().map(blank));
+            let literal = &text[at..end];
+            if is_blanked(literal) {
+                let blank = |character: char| if character == '\n' { '\n' } else { ' ' };
+                out.extend(literal.chars().map(blank));
+            } else {
+                out.push_str(literal);
+            }
             at = end;
         }
     }

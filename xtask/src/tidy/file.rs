@@ -20,7 +20,7 @@ pub(super) fn opens_with_its_purpose(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Lines before the tests.
-fn length(file: &Source) -> usize {
+pub(super) fn length(file: &Source) -> usize {
     let is_test = |line: &str| line.trim_start().starts_with("#[cfg(test)]");
     // A single test-only item in the middle of a file does not end it.
     let lines: Vec<&str> = file.text.lines().collect();
