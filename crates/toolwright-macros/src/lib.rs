@@ -9,20 +9,8 @@
 //! must be known at compile time. All errors of a function are reported at once, with their
 //! positions.
 //!
-//! ```
-//! # extern crate toolwright_runtime as toolwright;
-//! use toolwright::prelude::*;
-//!
-//! /// Adds two numbers.
-//! #[tool]
-//! fn add(left: i64, #[schemars(range(min = 0))] right: i64) -> i64 {
-//!     left + right
-//! }
-//!
-//! let schema = &add::handler().tool().input;
-//! assert_eq!(schema.pointer("/properties/right/minimum").and_then(|bound| bound.as_u64()), Some(0));
-//! assert_eq!(add(1, 2), 3, "the function stays one");
-//! ```
+//! Examples that run are beside what an expansion needs: the prelude of `toolwright`, and its example
+//! `01_one_tool`.
 //!
 //! The crate promises no stability of its own: depend on `toolwright`, which exports it.
 
