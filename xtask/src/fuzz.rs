@@ -4,6 +4,7 @@
 //! libFuzzer; no sanitizer is used, so no other toolchain is needed.
 
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::run::{Failure, Outcome, Program, ensure, root, rust_files};
 
@@ -17,6 +18,8 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     length: Length,
+    /// Whether other values are tried than in every run, by the property tests too
+    fresh: bool,
     /// Names of targets; none means all
     only: Vec<String>,
 }
@@ -48,6 +51,7 @@ impl Plan {
                         seconds.ok_or_else(|| Failure("--seconds takes a whole number".into()))?;
                     plan.length = Length::Seconds(seconds);
                 }
+                "--fresh" => plan.fresh = true,
                 flag if flag.starts_with('-') => {
                     return Err(Failure(format!("unknown option {flag}")));
                 }
@@ -58,9 +62,24 @@ impl Plan {
     }
 }
 
-/// Builds the targets and runs one after another.
+/// Crates with property tests.
+const WITH_PROPERTIES: &[&str] =
+    &["core", "dialects", "json", "plan", "runtime", "search", "transport"];
+
+/// Runs the property tests with a seed.
+fn check_properties(seed: &str) -> Outcome {
+    let packages = WITH_PROPERTIES.iter().map(|name| format!("--package=toolwright-{name}"));
+    let program = Program::cargo().with(&["test", "--quiet", "--all-features", "--tests"]);
+    program.with(&packages.collect::<Vec<_>>()).env("PROPTEST_RNG_SEED", seed).run_shown()
+}
+
+/// Builds the targets and runs one after another; before them the property tests, if the values are to be fresh.
 pub(crate) fn run(plan: &Plan) -> Outcome {
     let targets = targets(&plan.only)?;
+    let seed = if plan.fresh { RandomState::new().build_hasher().finish() as u32 } else { 1 };
+    if plan.fresh {
+        check_properties(&seed.to_string())?;
+    }
     // libFuzzer is written in C++.
     ensure("g++", || Program::new("g++").with(&["--version"]))?;
     let host = host()?;
@@ -73,7 +92,7 @@ pub(crate) fn run(plan: &Plan) -> Outcome {
         .env("RUSTFLAGS", FLAGS)
         .run()?;
     for target in targets {
-        fuzz(&target, plan.length, &format!("fuzz/target/{host}/{profile}"))?;
+        fuzz(&target, plan.length, seed, &format!("fuzz/target/{host}/{profile}"))?;
     }
     Ok(())
 }
@@ -93,14 +112,14 @@ fn host() -> Outcome<String> {
     line.map(str::to_owned).ok_or_else(|| Failure("rustc -vV names no host".into()))
 }
 
-fn fuzz(target: &str, length: Length, folder: &str) -> Outcome {
+fn fuzz(target: &str, length: Length, seed: u32, folder: &str) -> Outcome {
     let (corpus, bounds) = match length {
         Length::Smoke => {
             let corpus = format!("fuzz/corpus/smoke/{target}");
             if root().join(&corpus).exists() {
                 fs::remove_dir_all(root().join(&corpus))?;
             }
-            (corpus, vec![format!("-runs={SMOKE_RUNS}"), "-seed=1".to_owned()])
+            (corpus, vec![format!("-runs={SMOKE_RUNS}"), format!("-seed={seed}")])
         }
         Length::Seconds(seconds) => {
             (format!("fuzz/corpus/{target}"), vec![format!("-max_total_time={seconds}")])
@@ -148,7 +167,9 @@ mod tests {
     #[test]
     fn a_plan_has_seconds_and_targets() {
         let plan = Plan::parse(&["json", "--seconds", "3"]);
-        assert_eq!(plan.ok(), Some(Plan { length: Length::Seconds(3), only: vec!["json".into()] }));
+        let expected = Plan { length: Length::Seconds(3), fresh: false, only: vec!["json".into()] };
+        assert_eq!(plan.ok(), Some(expected));
+        assert!(Plan::parse(&["--fresh"]).is_ok_and(|plan| plan.fresh));
         assert!(Plan::parse(&["--seconds", "soon"]).is_err());
         assert!(Plan::parse(&["--runs"]).is_err());
     }

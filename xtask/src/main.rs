@@ -73,8 +73,9 @@ Usage: cargo xtask <task>
   semver                   the public API of the libraries, compared with that of an earlier commit;
                            before each release, since building the tool takes a quarter of an hour
   examples                 the short course, run and compared with what it says it prints
-  fuzz [--seconds N] [TARGET…]
-                           every fuzz target: a short run from the seeds, or N seconds
+  fuzz [--seconds N] [--fresh] [TARGET…]
+                           every fuzz target: a short run from the seeds, or N seconds; --fresh also runs the
+                           property tests, all with values that no other run has
   bench [--short]          every benchmark
   bench-gateway [--short] [--json FILE] [--only WORDS] [--without-gateway] [--against PROGRAM]
                            what the gateway costs, beside a bare proxy and no one in between, and

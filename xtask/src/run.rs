@@ -45,10 +45,18 @@ impl Program {
         Program { command, line }
     }
 
-    /// The cargo that runs this.
+    /// The cargo that runs this. It does not inherit what `cargo run` says of this package: build scripts that look at
+    /// these variables, such as that of `ring`, would run again, and all that depends on them be compiled again, whenever
+    /// a direct `cargo` follows a `cargo xtask`.
     pub(crate) fn cargo() -> Program {
         let mut program = Program::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
         program.line = "cargo".into();
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+                program.command.env_remove(name);
+            }
+        }
         program
     }
 

@@ -1,7 +1,7 @@
-//! Seeds of property tests: a fixed one, which gives the same values in every run, and a fresh one.
+//! The seed of property tests. It is fixed by `.cargo/config.toml`, so that every run checks the same values;
+//! `cargo xtask fuzz --fresh` sets another.
 //!
-//! A failure prints its seed. If the variable `TOOLWRIGHT_SEED` is set, the properties run with
-//! that seed only.
+//! A failure prints its seed: set `PROPTEST_RNG_SEED` to it to run again.
 
 use std::fmt::Display;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -9,8 +9,6 @@ use std::io::Write;
 
 use proptest::prelude::{Strategy, TestCaseError};
 use proptest::test_runner::{Config, RngSeed, TestRunner};
-
-const VARIABLE: &str = "TOOLWRIGHT_SEED";
 
 /// A deterministic pseudorandom generator.
 #[derive(Debug)]
@@ -37,32 +35,27 @@ impl Dice {
     }
 }
 
-/// The fixed seed.
+/// The seed of `.cargo/config.toml`.
 pub const FIXED: u64 = 0;
 
-/// A fresh seed runs one in this many cases.
-const FRESH_SHARE: u32 = 4;
-
-/// Checks a property with each seed.
-pub fn each(property: impl Fn(u64)) {
-    let given = std::env::var(VARIABLE).ok().map(|seed| vec![seed.parse().unwrap()]);
-    let fresh = || RandomState::new().build_hasher().finish();
-    for seed in given.unwrap_or_else(|| vec![FIXED, fresh()]) {
-        let _printed = PrintedOnPanic(seed);
-        property(seed);
-    }
+/// Checks a property with the seed of this run.
+pub fn check(property: impl Fn(u64)) {
+    let seed = match Config::default().rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        RngSeed::Random => RandomState::new().build_hasher().finish(),
+    };
+    let _printed = PrintedOnPanic(seed);
+    property(seed);
 }
 
-/// Checks a property of generated values with each seed.
-pub fn each_value<S: Strategy>(
+/// Checks a property of generated values with the seed of this run.
+pub fn check_values<S: Strategy>(
     name: impl Display,
     cases: u32,
     strategy: &S,
     property: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
-    let is_given = std::env::var(VARIABLE).is_ok();
-    each(|seed| {
-        let cases = if seed == FIXED || is_given { cases } else { cases / FRESH_SHARE };
+    check(|seed| {
         let rng_seed = RngSeed::Fixed(seed);
         let config = Config { cases, failure_persistence: None, rng_seed, ..Config::default() };
         let outcome = TestRunner::new(config).run(strategy, &property);
@@ -75,7 +68,7 @@ struct PrintedOnPanic(u64);
 impl Drop for PrintedOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let _ = writeln!(std::io::stderr(), "run again with {VARIABLE}={}", self.0);
+            let _ = writeln!(std::io::stderr(), "run again with PROPTEST_RNG_SEED={}", self.0);
         }
     }
 }

@@ -359,7 +359,7 @@ fn every_change_names_its_path() {
 /// Applies every operator to every document: the repair returns the document or nothing.
 #[test]
 fn damage_is_undone_or_refused() {
-    seeds::each(|seed| {
+    seeds::check(|seed| {
         let mut dice = Dice::new(seed);
         for (name, damage) in OPERATORS {
             let (mut right, mut all) = (0, 0);

@@ -60,6 +60,6 @@ fn check(from: Dialect, to: &dyn ChatCodec, request: Request) -> Result<(), Test
 fn fit_is_idempotent() {
     for to in fixtures::codecs() {
         let name = format!("→ {}", to.dialect());
-        seeds::each_value(name, 128, &request(), |(from, request)| check(from, to, request));
+        seeds::check_values(name, 128, &request(), |(from, request)| check(from, to, request));
     }
 }

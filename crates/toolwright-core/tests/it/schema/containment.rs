@@ -291,7 +291,7 @@ fn compare_random(seed: u64, pairs: usize) -> [usize; 3] {
 #[test]
 fn no_value_contradicts_an_answer_about_random_schemas() {
     let pairs = std::env::var("TOOLWRIGHT_PAIRS").map_or(1_000, |pairs| pairs.parse().unwrap());
-    seeds::each(|seed| {
+    seeds::check(|seed| {
         let [contained, refuted, unknown] = compare_random(seed, pairs);
         println!("seed {seed}: contained {contained}, not contained {refuted}, unknown {unknown}");
         assert!(contained > pairs / 4 && refuted > pairs / 8 && unknown < pairs / 4);
