@@ -1,13 +1,13 @@
 //! Runs the shell blocks of the README and of the pages in `docs/` as a reader does: `conformance/journeys.py`.
 
+use crate::build;
 use crate::conformance::{JAVASCRIPT, sdks};
 use crate::mcp;
-use crate::run::{Outcome, Program};
+use crate::run::Outcome;
 
-/// Builds the gateway and installs packages, as the documents tell a reader, and runs the blocks of these documents, or
-/// of all.
+/// Installs packages, as the documents tell a reader, and runs the blocks of these documents, or of all.
 pub(crate) fn run(documents: &[&str]) -> Outcome {
-    Program::cargo().with(&["build", "--quiet"]).run()?;
+    build::gateway()?;
     let sdks = sdks();
     sdks.install()?;
     mcp::python_sdk().install()?;
@@ -20,7 +20,7 @@ pub(crate) fn run(documents: &[&str]) -> Outcome {
 mod tests {
     use std::fs;
 
-    use super::*;
+    use crate::run::Program;
 
     /// Runs a document of this text, and returns whether it passed, and what was printed.
     fn journey(name: &str, text: &str) -> (bool, String) {

@@ -42,8 +42,8 @@ pub(crate) fn external() -> Outcome {
     says(&["build", "--example", "no_description"], true, Some(description))
 }
 
-/// Packages every crate of the workspace, and checks the packages against each other. Dependencies are shared with the
-/// lints; `cargo publish --dry-run` would build them once more.
+/// Packages every crate of the workspace, and checks the packages against each other, with their default features, which no
+/// other step has. Most dependencies are shared with the lints; `cargo publish --dry-run` would build them once more.
 pub(crate) fn publish() -> Outcome {
     let folder = root().join("target/package");
     if folder.exists() {
@@ -64,7 +64,7 @@ pub(crate) fn publish() -> Outcome {
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock"))?;
     Program::cargo()
         .with(&["check", "--manifest-path", "target/package/Cargo.toml", "--target-dir", "target"])
-        .with(&["--workspace", "--all-features", "--lib", "--bins", "--examples"])
+        .with(&["--workspace", "--lib", "--bins"])
         .run()
 }
 
