@@ -27,12 +27,12 @@ fn check(kind: &str, from: Dialect, to: Dialect, suffix: &str, bytes: &[u8]) {
     compare(&root().join(kind).join(from.id()).join(format!("{to}{suffix}")), bytes);
 }
 
-fn context() -> ReplyContext {
+pub(crate) fn context() -> ReplyContext {
     ReplyContext { created: 1_794_700_000, stream_usage: true, ..ReplyContext::default() }
 }
 
 /// Every pair, including each dialect with itself.
-fn pairs() -> Vec<(&'static dyn ChatCodec, &'static dyn ChatCodec)> {
+pub(crate) fn pairs() -> Vec<(&'static dyn ChatCodec, &'static dyn ChatCodec)> {
     let codecs = fixtures::codecs();
     codecs.iter().flat_map(|from| codecs.iter().map(|to| (*from, *to))).collect()
 }
@@ -42,7 +42,7 @@ fn losses(report: &Report) -> Json {
     lines.map(|entry| format!("{} {entry}", entry.loss.severity.word())).collect::<Vec<_>>().into()
 }
 
-fn request_of(codec: &dyn ChatCodec) -> WireRequest {
+pub(crate) fn request_of(codec: &dyn ChatCodec) -> WireRequest {
     let record = fixtures::json(codec.dialect(), "synthetic/matrix_request.json");
     let path = record.get("path").and_then(Json::as_str).unwrap().to_owned();
     WireRequest { path, headers: vec![], body: record.get("body").cloned().unwrap() }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::case_sensitive_file_extension_comparisons)]
 
+mod allocations;
 mod answer_format;
 mod anthropic;
 mod anthropic_client_tools;
