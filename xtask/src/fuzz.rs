@@ -76,7 +76,7 @@ fn check_properties(seed: &str) -> Outcome {
 /// Builds the targets and runs one after another; before them the property tests, if the values are to be fresh.
 pub(crate) fn run(plan: &Plan) -> Outcome {
     let targets = targets(&plan.only)?;
-    let seed = if plan.fresh { RandomState::new().build_hasher().finish() as u32 } else { 1 };
+    let seed = if plan.fresh { RandomState::new().build_hasher().finish() >> 32 } else { 1 };
     if plan.fresh {
         check_properties(&seed.to_string())?;
     }
@@ -112,7 +112,7 @@ fn host() -> Outcome<String> {
     line.map(str::to_owned).ok_or_else(|| Failure("rustc -vV names no host".into()))
 }
 
-fn fuzz(target: &str, length: Length, seed: u32, folder: &str) -> Outcome {
+fn fuzz(target: &str, length: Length, seed: u64, folder: &str) -> Outcome {
     let (corpus, bounds) = match length {
         Length::Smoke => {
             let corpus = format!("fuzz/corpus/smoke/{target}");

@@ -1,7 +1,7 @@
 //! Pinned packages of Python and JavaScript, installed below `target/`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::run::{Failure, Outcome, Program, ensure, root};
 
@@ -29,15 +29,36 @@ impl Venv {
             return Ok(());
         }
         println!("installing the packages of {} into {}", self.requirements, self.folder);
-        ensure("python3-venv", || Program::new("python3").with(&["-m", "ensurepip", "--version"]))?;
-        Program::new("python3").with(&["-m", "venv", "--clear", &self.folder]).run()?;
-        self.python("-m")
-            .with(&["pip", "install", "--quiet", "--disable-pip-version-check"])
-            .with(&["--requirement", &self.requirements])
+        let uv = uv()?;
+        Program::new(&uv).with(&["venv", "--quiet", "--clear", &self.folder]).run()?;
+        let python = root().join(&self.folder).join("bin/python");
+        Program::new(&uv)
+            .with(&["pip", "install", "--quiet", "--compile-bytecode"])
+            .with(&["--python", &python.to_string_lossy(), "--requirement", &self.requirements])
             .run()?;
         fs::write(stamp, wanted)?;
         Ok(())
     }
+}
+
+/// The version of uv, which installs Python packages in a tenth of the time of pip, and where it is installed.
+const UV: &str = "uv==0.13.8";
+const UV_FOLDER: &str = "target/uv";
+
+/// Installs uv unless it is installed, and returns its path.
+fn uv() -> Outcome<PathBuf> {
+    let folder = root().join(UV_FOLDER);
+    let (stamp, uv) = (folder.join("version.txt"), folder.join("bin/uv"));
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == UV) {
+        return Ok(uv);
+    }
+    ensure("python3-venv", || Program::new("python3").with(&["-m", "ensurepip", "--version"]))?;
+    Program::new("python3").with(&["-m", "venv", "--clear", UV_FOLDER]).run()?;
+    Program::new(folder.join("bin/python"))
+        .with(&["-m", "pip", "install", "--quiet", "--disable-pip-version-check", UV])
+        .run()?;
+    fs::write(stamp, UV)?;
+    Ok(uv)
 }
 
 /// JavaScript packages with the files that use them, and the Node.js version that runs both.
