@@ -4,8 +4,8 @@
 //! of the value after `#`. It belongs to a tenant and a conversation, cannot be guessed, and expires.
 //!
 //! ```text
-//! a result  → budget → keep → preview → the model
-//! the model → (admit: the schema allows handles) → resolve → coerce → check → the tool
+//! a result  → budget → store → preview → the model
+//! the model → (admit: the schema allows handles) → resolve → check → coerce → the tool
 //! ```
 
 mod admit;
