@@ -129,7 +129,8 @@ impl Router {
             ClientEndpoint::StoredResponse(action) => {
                 let (id, query) = (parameter("id").unwrap_or_default(), request.uri.query());
                 let lookup = Lookup::new(action, id, found.path, query).ok_or_else(nowhere)?;
-                self.stored_response(lookup, &live, &client, request).await
+                let reply = self.stored_response(lookup, &live, &client, request).await?;
+                Ok(reply.map(|body| body.until(client.removed())))
             }
             ClientEndpoint::Listing(about) => {
                 let model = parameter("model").map(percent::decode);
@@ -199,8 +200,9 @@ impl Router {
                 recorder.reservation = reservation;
                 let client = Arc::clone(&inbound.client);
                 let reasoning_cache = Arc::clone(&self.gateway.reasoning_cache);
+                let removal = client.removal();
                 let finalizer =
-                    Finalizer { recorder, share, capture: None, client, reasoning_cache };
+                    Finalizer { recorder, share, capture: None, client, removal, reasoning_cache };
                 let state = ExchangeState {
                     routes: Arc::clone(&live.routes),
                     tools: Arc::clone(&live.tools),
