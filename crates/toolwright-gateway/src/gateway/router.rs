@@ -2,6 +2,7 @@
 //! an endpoint of the gateway.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use http::{HeaderValue, StatusCode, Uri, header};
 use toolwright_core::{Fault, FaultClass, percent};
 use toolwright_dialects::dialect::{self, ChatCodec, openai_chat};
 use toolwright_runtime::Caller;
+use toolwright_runtime::store;
 use toolwright_runtime::upstream::ClientCredential;
 
 use super::access::AccessLine;
@@ -28,7 +30,7 @@ use crate::proxy::finalizer::Finalizer;
 use crate::proxy::inbound::InboundRequest;
 use crate::proxy::prepare::{self, Guess};
 use crate::responses::routes::{Asker, Lookup};
-use crate::telemetry::{BusySpan, ExchangeRecorder, RequestId};
+use crate::telemetry::{BusySpan, ExchangeRecorder, RequestId, ledger};
 use crate::{approvals, fault, handles, inputs, models};
 
 /// Routes requests to exchanges and to the gateway's own endpoints.
@@ -270,10 +272,15 @@ impl Router {
         self.gateway.responses.answer(&lookup, asker, remote).await
     }
 
-    /// Answers `/readyz`: not ready while the server drains or the ledger cannot be written.
+    /// Answers `/readyz`: not ready while the server drains, the ledger cannot be written or a store is damaged.
     fn readyz(&self) -> Reply {
-        match self.gateway.telemetry.records().failure() {
-            Some(_) => self.health.unready("the ledger cannot be written\n"),
+        if self.gateway.telemetry.records().failure().is_some() {
+            return self.health.unready("the ledger cannot be written\n");
+        }
+        // Without its ledger, a gateway may go on.
+        let damaged = store::damaged().into_iter().find(|path| !path.ends_with(ledger::FILE));
+        match damaged.as_deref().and_then(Path::file_name) {
+            Some(name) => self.health.unready(format!("{} is damaged\n", name.display())),
             None => self.health.readyz(),
         }
     }
