@@ -155,6 +155,11 @@ impl Client {
         self.meter.admit(count, now)
     }
 
+    /// Returns the time until its plans may make another call.
+    pub fn call_wait(&self) -> Duration {
+        self.meter.call_wait(Instant::now())
+    }
+
     /// Returns the rate of its calls of plans.
     pub fn call_rate(self: &Arc<Client>) -> PlanRate {
         PlanRate(Arc::clone(self) as Arc<dyn CallRate>)

@@ -159,7 +159,7 @@ impl Calls<'_> {
         if let Some(error) = status.result().and_then(|result| result.error.as_ref())
             && error.kind == CallErrorKind::RateLimited
         {
-            return Err(Refusal::rate_limited(&error.text));
+            return Err(Refusal::rate_limited(&error.text, self.client.call_wait()));
         }
         let result = entry(&status, one.has_files);
         let ResultText { text, share, .. } = ResultText::reserve(result, self.share.beside()).await;
