@@ -158,8 +158,10 @@ impl Router {
             ClientEndpoint::Handles(action) => {
                 client.admit(request.started)?;
                 let id = percent::decode(parameter("id").unwrap_or_default());
-                let store = &*self.gateway.stores.handles;
-                handles::answer(action, &id, store, &client, request).await
+                let store = Arc::clone(&self.gateway.stores.handles);
+                let answer =
+                    async move { handles::answer(action, &id, &*store, &client, request).await };
+                self.gateway.plans.work(answer).await?
             }
             ClientEndpoint::Plans(action) => {
                 client.admit(request.started)?;
