@@ -113,9 +113,8 @@ async fn of_large_arguments_and_outcomes_the_beginning_is_shown_without_a_secret
         (Policy::default().with_rule(Rule::new(Verdict::Ask)), Session::new("run"));
     for before in (SHOWN - 120..SHOWN + 20).step_by(40) {
         let (secret, after) = ("aB3".repeat(24), "y ".repeat(100_000));
-        let mut note = "many words ".repeat(SHOWN / 11 + 3);
-        note.truncate(before);
-        note += &format!(" sk-proj-{secret} {after}");
+        let words = "many words ".repeat(SHOWN / 11 + 3);
+        let note = format!("{} sk-proj-{secret} {after}", &words[..before]);
         let answer = note.clone();
         let send = Handler::new(tool("send", schema), move |_, _| {
             let answer = answer.clone();
