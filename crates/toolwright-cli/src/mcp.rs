@@ -13,7 +13,6 @@ use toolwright_core::{Json, object, suggest};
 use toolwright_mcp::server::{Announcer, Exchange, Server, serve_stdio};
 use toolwright_mcp::{Client, ClientError, DefinitionPins, ServerInfo};
 use toolwright_runtime::call::CallStatus;
-use toolwright_runtime::handle::MemoryHandles;
 use toolwright_runtime::{Session, Toolbox};
 
 use self::add::Add;
@@ -105,17 +104,27 @@ impl Mcp {
     }
 }
 
+/// Maximum number of unfinished effects that are reported at the start.
+const MAX_REPORTED: usize = 20;
+
 /// Serves a client on stdin and stdout.
 async fn serve(config: &Config) -> Result<(), Failure> {
-    let live = tools::inspect(config)?.live();
+    let gateway = tools::open(config)?;
+    let unfinished = gateway.stores.journal.unfinished().await.map_err(exit::failed)?;
+    for effect in unfinished.iter().rev().take(MAX_REPORTED) {
+        let tool = &effect.intent.tool;
+        exit::warn(&format!(
+            "an earlier call of {tool} did not finish: its effect is unknown, unless another process still runs it"
+        ));
+    }
+    let live = gateway.live();
     let announcer = Announcer::default();
     live.follow(&announcer);
     live.tools.listed().await;
-    let handles = Arc::new(MemoryHandles::default());
     // The host of the server asks its user, who started it.
     let exchange = |outbox| Exchange {
         session: Session::new(RequestId::random().to_string()).with_conversation("mcp:stdio"),
-        toolbox: live.tools.all().with_handles(handles.clone()),
+        toolbox: tools::equip(&gateway, live.tools.all(), false),
         features: live.servers.all_features(),
         outbox,
         changes: announcer.subscribe(),
@@ -124,6 +133,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     let input = tokio::io::BufReader::new(tokio::io::stdin());
     let output = tokio::io::stdout();
     let served = serve_stdio(Server::new(), exchange, input, output).await;
+    gateway.telemetry.flush().await.map_err(exit::failed)?;
     served.map_err(exit::io("stdin"))
 }
 
@@ -247,7 +257,12 @@ impl Test {
         let toolbox = Toolbox::default().with_sources([Arc::new(source.with_prefix("")) as _]);
         toolbox.refresh().await;
         if let Some(tool) = &self.tool {
-            return self.call(&toolbox, tool).await;
+            let gateway = tools::open(config)?;
+            let toolbox = toolbox.with_journal(gateway.stores.journal.shared());
+            let toolbox = toolbox.with_ledger(gateway.telemetry.ledger());
+            let called = self.call(&toolbox, tool).await;
+            gateway.telemetry.flush().await.map_err(exit::failed)?;
+            return called;
         }
         let reports = toolbox.source_reports();
         let problems: Vec<String> =
@@ -281,7 +296,7 @@ impl Test {
     /// Calls a tool. The user of the terminal gives input that the server asks for.
     async fn call(&self, toolbox: &Toolbox, tool: &str) -> Result<(), Failure> {
         let text = input::argument(&self.args)?;
-        let session = Session::new("test").with_context(tools::context());
+        let session = Session::new(RequestId::random().to_string()).with_context(tools::context());
         let call = Call::new("call_1", tool, Arguments::from_text(text));
         let CallStatus::Done(done) = toolbox.call(&session, &call).await else {
             return Err(Failure::failed(format!("{tool} needs approval")));

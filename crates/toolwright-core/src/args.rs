@@ -1,7 +1,7 @@
 //! Turns what a model wrote into arguments that a tool can run with.
 //!
 //! ```text
-//! parse → repair → (handles) → coerce → complete → check
+//! parse → repair → (handles) → check → coerce, if the check rejects → complete
 //! ```
 //!
 //! `parse` reads the text, repairs it if necessary, and returns every way to understand it, the cheapest

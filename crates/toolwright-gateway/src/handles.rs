@@ -17,9 +17,6 @@ use crate::query::Query;
 /// The media type of JSON. Bodies of any other type are bytes.
 const JSON: &str = "application/json";
 
-/// How many times as much memory as its stored form a value needs that is read: as bytes, as a tree and as text.
-const READ_COPIES: usize = 5;
-
 /// What a request does with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
@@ -49,8 +46,7 @@ pub(crate) async fn answer(
     match action {
         Action::Get => {
             let mut share = request.budget.share();
-            let size = store.size(&owner, handle.id).await;
-            share.resize(size.saturating_mul(READ_COPIES)).await?;
+            share.resize(store.size(&owner, handle.id).await).await?;
             let mut reply =
                 match store.find(&owner, handle.id).await.map_err(unreadable)?.without_media() {
                     Content::Bytes(blob) => {
@@ -66,7 +62,7 @@ pub(crate) async fn answer(
             let headers = reply.headers_mut();
             headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
             headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-            share.shrink(size);
+            share.shrink(reply.body().full_bytes().len());
             Ok(reply.map(|body| body.held(share)))
         }
         Action::Put => {
@@ -74,8 +70,8 @@ pub(crate) async fn answer(
             let media_type =
                 media_type.and_then(|own| own.to_str().ok()).unwrap_or(JSON).to_owned();
             let (body, mut share) = request.body.read_document().await?;
-            // The form that is stored.
-            share.resize(share.size() + body.len()).await?;
+            // The form that is stored, as text and as an entry.
+            share.resize(share.size() + 2 * body.len()).await?;
             let value = if media_type == JSON {
                 let value = Json::parse_bytes(&body);
                 Content::json(value.map_err(|error| invalid("body", format!("not JSON: {error}")))?)

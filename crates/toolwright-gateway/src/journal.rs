@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use toolwright_runtime::call::journal::{
-    JournalError, MemoryJournal, SharedJournal, SqliteJournal,
+    JournalError, MemoryJournal, SharedJournal, SqliteJournal, Unfinished,
 };
 
 /// How long finished effects stay in the journal: longer than a run is saved.
@@ -53,12 +53,18 @@ impl EffectJournal {
         if is_keyed { self.shared() } else { self.unrepeatable.clone() }
     }
 
-    /// Logs effects that an earlier process began and did not finish.
-    pub async fn report_unfinished(&self) -> Result<(), JournalError> {
-        let Some(file) = &self.file else { return Ok(()) };
+    /// Returns effects that a process began and did not finish, the oldest first.
+    pub async fn unfinished(&self) -> Result<Vec<Unfinished>, JournalError> {
+        let Some(file) = &self.file else { return Ok(Vec::new()) };
         let since = SystemTime::now().checked_sub(JOURNAL_AGE);
         let mut unfinished = file.unfinished().await?;
         unfinished.retain(|effect| since.is_none_or(|since| effect.begun > since));
+        Ok(unfinished)
+    }
+
+    /// Logs effects that an earlier process began and did not finish.
+    pub async fn report_unfinished(&self) -> Result<(), JournalError> {
+        let unfinished = self.unfinished().await?;
         for effect in unfinished.iter().rev().take(MAX_REPORTED) {
             tracing::warn!(
                 run = &*effect.intent.run,

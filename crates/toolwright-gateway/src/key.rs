@@ -25,7 +25,7 @@ use toolwright_runtime::Caller;
 use toolwright_transport::secret::SecretString;
 
 pub use allow::{Allow, Pattern};
-pub use client::{Client, DEFAULT_CALLS, Reservation};
+pub use client::{Client, DEFAULT_CALLS, Removal, Reservation};
 pub use hash::{InvalidKeyHash, KeyHash, generate};
 pub use limit::{Full, Limit, Meter, Rates};
 pub use present::Carrier;

@@ -4,8 +4,8 @@
 //! of the value after `#`. It belongs to a tenant and a conversation, cannot be guessed, and expires.
 //!
 //! ```text
-//! a result  → budget → keep → preview → the model
-//! the model → (admit: the schema allows handles) → resolve → coerce → check → the tool
+//! a result  → budget → store → preview → the model
+//! the model → (admit: the schema allows handles) → resolve → check → coerce → the tool
 //! ```
 
 mod admit;
@@ -110,7 +110,8 @@ pub trait HandleStore: Send + Sync + 'static {
         })
     }
 
-    /// Returns how many bytes are read to find a value; 0 if it is in memory or does not exist.
+    /// Returns how many bytes of memory it takes to find a value and to write its text; 0 if it is in memory or does not
+    /// exist.
     fn size<'a>(&'a self, _owner: &'a Owner, _id: HandleId) -> HandleFuture<'a, usize> {
         Box::pin(std::future::ready(0))
     }

@@ -10,6 +10,8 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 
+use parking_lot::Mutex;
+
 pub use expiring::ExpiringStore;
 pub(crate) use file::FileId;
 pub use file::check_file;
@@ -85,16 +87,42 @@ pub enum StoreError {
     Closed,
 }
 
+/// The damaged files that this process has found, in the order in which they were found.
+static DAMAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Returns the damaged files that this process has found, the first one first, until they are opened anew.
+pub fn damaged() -> Vec<PathBuf> {
+    DAMAGED.lock().clone()
+}
+
+/// Records whether a file is damaged, for [`damaged`].
+fn set_damaged(path: &Path, is_damaged: bool) {
+    let mut damaged = DAMAGED.lock();
+    match damaged.iter().position(|known| known == path) {
+        None if is_damaged => damaged.push(path.to_owned()),
+        Some(index) if !is_damaged => drop(damaged.remove(index)),
+        _ => {}
+    }
+}
+
 impl StoreError {
-    /// Converts an error of SQLite.
+    /// Converts an error of SQLite. A damaged file is recorded for [`damaged`].
     pub fn of(path: &Path, error: &rusqlite::Error) -> StoreError {
+        let error = StoreError::from_sqlite(path.to_owned(), error);
+        if matches!(error, StoreError::Damaged { .. }) {
+            set_damaged(path, true);
+        }
+        error
+    }
+
+    fn from_sqlite(path: PathBuf, error: &rusqlite::Error) -> StoreError {
         use rusqlite::{Error, ErrorCode as Code};
-        let (path, why) = (path.to_owned(), error.to_string());
+        let why = error.to_string();
         match (error.sqlite_error_code(), error) {
             (Some(Code::DatabaseBusy | Code::DatabaseLocked), _) => StoreError::Busy { path },
             (Some(Code::CannotOpen), _) => StoreError::Unavailable { path, why },
-            // The second pattern: a column has another type than the one that was written.
-            (Some(Code::DatabaseCorrupt), _)
+            // The last pattern: a column has another type than the one that was written.
+            (Some(Code::DatabaseCorrupt | Code::NotADatabase), _)
             | (
                 _,
                 Error::FromSqlConversionFailure(..)

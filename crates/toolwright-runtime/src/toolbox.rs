@@ -2,8 +2,9 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | find the tool, or suggest similar names | `lookup` |
-//! | refuse truncated calls; parse, resolve handles, coerce, complete, check | `arguments` |
+//! | find the tool | `listing`, `sources` |
+//! | refuse unknown tools, with similar names, and tools that the caller may not call | `lookup` |
+//! | refuse truncated calls; parse, resolve handles, check, coerce, complete | `arguments` |
 //! | allow, deny or ask for approval; bind to the run: id, idempotency key, context | `pipeline` |
 //! | return a cached result | `cache` |
 //! | wait for a permit | `concurrency` |

@@ -2,6 +2,7 @@
 //! and no one else is affected.
 
 mod answer;
+mod bodies;
 mod flood;
 mod name;
 mod plans;

@@ -9,6 +9,7 @@ pub mod login;
 mod pins;
 mod secrets;
 mod sets;
+mod stdio;
 mod stored;
 
 use std::io::{BufRead, BufReader};

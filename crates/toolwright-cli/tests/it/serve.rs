@@ -147,6 +147,39 @@ fn one_gateway_at_a_time_serves_a_data_folder() {
 }
 
 #[test]
+fn a_file_that_is_damaged_while_the_gateway_runs_makes_it_unready() {
+    let gateway = Gateway::start("");
+    let ready = || {
+        let answer = gateway.get("/readyz", &[]);
+        (answer.status, answer.text())
+    };
+    // The catalog is opened by the first request that needs it.
+    let catalog = gateway.data().join("catalog.sqlite");
+    let search = || gateway.get("/v1/public/prefabs/some-prefab/functions", &[]).status;
+    std::fs::write(&catalog, "not a database".repeat(1000)).unwrap();
+    assert_eq!((search(), ready()), (503, (503, "catalog.sqlite is damaged\n".to_owned())));
+    std::fs::remove_file(&catalog).unwrap();
+    assert_eq!((search(), ready().0), (404, 200), "it is opened anew");
+    // A value that is larger than the cache of the database.
+    let path = "/v1/handles/tw:0123456789abcdef0123456789abcdef?conversation=c";
+    let value = format!("\"{}\"", "x".repeat(8 << 20));
+    let put = gateway.ask("PUT", path, &[], value.as_bytes()).answer();
+    assert!(put.status < 300, "{}", put.text());
+    for name in ["handles.sqlite", "handles.sqlite-wal"] {
+        let file = gateway.data().join(name);
+        let size = std::fs::metadata(&file).unwrap().len();
+        let file = std::fs::OpenOptions::new().write(true).open(&file).unwrap();
+        // The pages after the schema.
+        file.set_len(4096.min(size)).unwrap();
+        file.set_len(size).unwrap();
+    }
+    let read = gateway.get(path, &[]);
+    assert_ne!(read.status, 200);
+    assert_eq!(ready(), (503, "handles.sqlite is damaged\n".to_owned()));
+    gateway.get("/healthz", &[]).ok();
+}
+
+#[test]
 fn damaged_files_are_refused_at_the_start() {
     let gateway = Gateway::start("");
     gateway.post("/v1/auth/convert_to_internal_token", &[("authorization", "Bearer x")], b"").ok();

@@ -2,6 +2,7 @@
 //! an endpoint of the gateway.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use http::{HeaderValue, StatusCode, Uri, header};
 use toolwright_core::{Fault, FaultClass, percent};
 use toolwright_dialects::dialect::{self, ChatCodec, openai_chat};
 use toolwright_runtime::Caller;
+use toolwright_runtime::store;
 use toolwright_runtime::upstream::ClientCredential;
 
 use super::access::AccessLine;
@@ -28,7 +30,7 @@ use crate::proxy::finalizer::Finalizer;
 use crate::proxy::inbound::InboundRequest;
 use crate::proxy::prepare::{self, Guess};
 use crate::responses::routes::{Asker, Lookup};
-use crate::telemetry::{BusySpan, ExchangeRecorder, RequestId};
+use crate::telemetry::{BusySpan, ExchangeRecorder, RequestId, ledger};
 use crate::{approvals, fault, handles, inputs, models};
 
 /// Routes requests to exchanges and to the gateway's own endpoints.
@@ -129,7 +131,8 @@ impl Router {
             ClientEndpoint::StoredResponse(action) => {
                 let (id, query) = (parameter("id").unwrap_or_default(), request.uri.query());
                 let lookup = Lookup::new(action, id, found.path, query).ok_or_else(nowhere)?;
-                self.stored_response(lookup, &live, &client, request).await
+                let reply = self.stored_response(lookup, &live, &client, request).await?;
+                Ok(reply.map(|body| body.until(client.removed())))
             }
             ClientEndpoint::Listing(about) => {
                 let model = parameter("model").map(percent::decode);
@@ -155,8 +158,10 @@ impl Router {
             ClientEndpoint::Handles(action) => {
                 client.admit(request.started)?;
                 let id = percent::decode(parameter("id").unwrap_or_default());
-                let store = &*self.gateway.stores.handles;
-                handles::answer(action, &id, store, &client, request).await
+                let store = Arc::clone(&self.gateway.stores.handles);
+                let answer =
+                    async move { handles::answer(action, &id, &*store, &client, request).await };
+                self.gateway.plans.work(answer).await?
             }
             ClientEndpoint::Plans(action) => {
                 client.admit(request.started)?;
@@ -199,8 +204,9 @@ impl Router {
                 recorder.reservation = reservation;
                 let client = Arc::clone(&inbound.client);
                 let reasoning_cache = Arc::clone(&self.gateway.reasoning_cache);
+                let removal = client.removal();
                 let finalizer =
-                    Finalizer { recorder, share, capture: None, client, reasoning_cache };
+                    Finalizer { recorder, share, capture: None, client, removal, reasoning_cache };
                 let state = ExchangeState {
                     routes: Arc::clone(&live.routes),
                     tools: Arc::clone(&live.tools),
@@ -268,10 +274,15 @@ impl Router {
         self.gateway.responses.answer(&lookup, asker, remote).await
     }
 
-    /// Answers `/readyz`: not ready while the server drains or the ledger cannot be written.
+    /// Answers `/readyz`: not ready while the server drains, the ledger cannot be written or a store is damaged.
     fn readyz(&self) -> Reply {
-        match self.gateway.telemetry.records().failure() {
-            Some(_) => self.health.unready("the ledger cannot be written\n"),
+        if self.gateway.telemetry.records().failure().is_some() {
+            return self.health.unready("the ledger cannot be written\n");
+        }
+        // Without its ledger, a gateway may go on.
+        let damaged = store::damaged().into_iter().find(|path| !path.ends_with(ledger::FILE));
+        match damaged.as_deref().and_then(Path::file_name) {
+            Some(name) => self.health.unready(format!("{} is damaged\n", name.display())),
             None => self.health.readyz(),
         }
     }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::StatusCode;
 use tokio::sync::watch;
 
@@ -129,7 +130,7 @@ impl Health {
     }
 
     /// The reply to `/readyz` for another reason than draining: 503 with that reason.
-    pub fn unready(&self, why: &'static str) -> Reply {
+    pub fn unready(&self, why: impl Into<Bytes>) -> Reply {
         plain(StatusCode::SERVICE_UNAVAILABLE, why)
     }
 
@@ -144,7 +145,7 @@ impl Health {
 }
 
 /// Creates a plain-text reply.
-fn plain(status: StatusCode, text: &'static str) -> Reply {
+fn plain(status: StatusCode, text: impl Into<Bytes>) -> Reply {
     let mut reply = typed_reply("text/plain; charset=utf-8", text);
     *reply.status_mut() = status;
     reply

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use http::{HeaderValue, header};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::{BodyExt, BodyStream, StreamBody};
+use http_body_util::{BodyExt, StreamBody};
 
 use super::budget::Share;
 
@@ -20,7 +20,46 @@ pub struct ReplyBody(Kind);
 
 enum Kind {
     Full(Bytes),
-    Stream(Pin<Box<dyn Body<Data = Bytes, Error = BrokenOff> + Send>>),
+    Stream(StreamingBody),
+}
+
+type StreamingBody = Pin<Box<dyn Body<Data = Bytes, Error = BrokenOff> + Send>>;
+
+/// A streaming body that ends early when a future is ready.
+struct UntilBody {
+    body: StreamingBody,
+    /// `None` once it is ready
+    end: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl Body for UntilBody {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        let Some(end) = &mut self.end else {
+            let is_cut = self.body.size_hint().exact().is_some_and(|left| left > 0);
+            return Poll::Ready(is_cut.then_some(Err(BrokenOff)));
+        };
+        if end.as_mut().poll(cx).is_ready() {
+            // The head and earlier frames are flushed first, because a failing connection drops them.
+            self.end = None;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.body.as_mut().poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// A reply that could not be finished: the connection ends early. The reason is in the log only.
@@ -56,12 +95,12 @@ impl ReplyBody {
         ReplyBody(Kind::Full(Bytes::new()))
     }
 
-    /// Ends a streaming body early, when a future is ready.
+    /// Ends a streaming body early, when a future is ready. A body with an announced size then fails.
     #[must_use]
     pub fn until(self, end: impl Future<Output = ()> + Send + 'static) -> ReplyBody {
         match self.0 {
             Kind::Stream(body) => {
-                ReplyBody::stream(StreamBody::new(BodyStream::new(body).take_until(end)))
+                ReplyBody(Kind::Stream(Box::pin(UntilBody { body, end: Some(Box::pin(end)) })))
             }
             full @ Kind::Full(_) => ReplyBody(full),
         }

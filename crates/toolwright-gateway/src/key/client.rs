@@ -1,9 +1,11 @@
 //! A client: its identity, permissions and used rates.
 
 use std::num::NonZeroU64;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use toolwright_core::{Fault, FaultClass};
 use toolwright_plan::{CallRate, PlanRate};
@@ -25,6 +27,9 @@ pub struct Client {
     /// Cancelled when its key is removed
     removed: CancellationToken,
 }
+
+/// The removal of a key: the fault that its streams end with.
+pub type Removal = Pin<Box<dyn Future<Output = Fault> + Send + Sync>>;
 
 /// Number of calls that the plans of a client may make in a minute, unless its key says otherwise.
 pub const DEFAULT_CALLS: u64 = 600;
@@ -80,6 +85,12 @@ impl Client {
     /// Waits until its key is removed.
     pub fn removed(&self) -> WaitForCancellationFutureOwned {
         self.removed.clone().cancelled_owned()
+    }
+
+    /// Waits until its key is removed, and returns the fault that its streams end with.
+    pub fn removal(&self) -> Removal {
+        let message = format!("The key `{}` was removed from the gateway.", self.name);
+        Box::pin(self.removed().map(|()| Fault::new(FaultClass::Forbidden, message)))
     }
 
     /// Returns its name.
@@ -142,6 +153,11 @@ impl Client {
     /// Counts a number of requests, if the rate allows all of them. The error has the rate.
     pub fn try_admit(&self, count: u64, now: Instant) -> Result<(), Full> {
         self.meter.admit(count, now)
+    }
+
+    /// Returns the time until its plans may make another call.
+    pub fn call_wait(&self) -> Duration {
+        self.meter.call_wait(Instant::now())
     }
 
     /// Returns the rate of its calls of plans.

@@ -99,6 +99,13 @@ impl Meter {
         calls.try_take(1, now, Limit::Calls)
     }
 
+    /// Returns the time until there is capacity for a call of a plan.
+    pub fn call_wait(&self, now: Instant) -> Duration {
+        let calls = self.0.lock().calls;
+        let full = calls.and_then(|calls| calls.check(1, now, Limit::Calls).err());
+        full.map_or(Duration::ZERO, |full| full.wait)
+    }
+
     /// Whether tokens are limited.
     pub fn limits_tokens(&self) -> bool {
         self.0.lock().tokens.is_some()

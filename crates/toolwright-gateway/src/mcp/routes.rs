@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use toolwright_core::json::weigh;
 use toolwright_core::{Fault, FaultClass, object};
 use toolwright_mcp::protocol::header::{LAST_EVENT_ID, SESSION, VERSION};
 use toolwright_mcp::protocol::{
@@ -120,10 +121,21 @@ fn check_page(headers: &HeaderMap) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Maximum size in bytes of a message whose copies are not weighed.
+const UNWEIGHED_BYTES: usize = 64 << 10;
+
+/// Memory of a call as a multiple of its message: the arguments as text and as a tree, before and after the check and for
+/// the tool, which may call another one with them.
+const CALL_COPIES: usize = 12;
+
 impl Caller<'_> {
     async fn post(&self, request: HttpRequest) -> Result<Reply, Fault> {
         let HttpRequest { headers, body, started, .. } = request;
-        let (body, share) = body.read_document().await?;
+        let (body, mut share) = body.read_document().await?;
+        if body.len() > UNWEIGHED_BYTES {
+            let weight = weigh(&body).unwrap_or(0).saturating_mul(CALL_COPIES);
+            share.reach(weight, weight).await?;
+        }
         let payload = match Payload::parse(&body) {
             Ok(payload) => payload,
             Err(invalid) => return Ok(invalid_reply(invalid)),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::capture::Capture;
 use super::reasoning_cache::ReasoningCache;
 use crate::http::Share;
-use crate::key::Client;
+use crate::key::{Client, Removal};
 use crate::telemetry::ExchangeRecorder;
 
 /// The resources of one exchange until its end. Dropped before [`Finalizer::done`], the exchange is recorded
@@ -21,6 +21,8 @@ pub struct Finalizer {
     pub capture: Option<Box<dyn Capture>>,
     /// The client of the exchange
     pub client: Arc<Client>,
+    /// The fault that a stream ends with when the key of the client is removed
+    pub removal: Removal,
     /// The cache of opaque reasoning
     pub reasoning_cache: Arc<ReasoningCache>,
 }

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
 use http_body::{Body, Frame, SizeHint};
 use toolwright_core::event::Event;
 use toolwright_core::{Fault, FaultClass};
@@ -96,6 +97,10 @@ impl Observer {
         }
     }
 
+    fn is_of_stream(&self) -> bool {
+        matches!(self, Observer::Stream(..) | Observer::Seen(_))
+    }
+
     /// Whether this is a stream that has not ended.
     fn is_open(&self) -> bool {
         matches!(self, Observer::Stream(_, _, _, watch) if !watch.is_over())
@@ -162,7 +167,7 @@ impl PassthroughBody {
 
     /// Whether a fault may be added: a stream that breaks off ends with one.
     fn may_grow(&self) -> bool {
-        matches!(self.observer, Observer::Stream(..) | Observer::Seen(_))
+        self.observer.is_of_stream()
     }
 
     /// Ends the body after the last byte of the upstream. Returns the fault frame if the stream broke off.
@@ -178,9 +183,14 @@ impl PassthroughBody {
         let complete = watch.as_ref().is_some_and(ResponseSummary::is_complete);
         let fault = broken.or_else(|| (open && !complete).then(cut_off));
         let Some(mut finalizer) = self.finalizer.take() else { return Poll::Ready(None) };
-        finalizer.recorder.record.fault = fault.as_ref().map(|fault| fault.class);
+        let record = &mut finalizer.recorder.record;
+        record.fault = fault.as_ref().map(|fault| fault.class);
         if let Some(watch) = watch {
-            finalizer.recorder.record.add_reply(watch);
+            record.add_reply(watch);
+        }
+        // The observer reads an open stream as one that its upstream cut off.
+        if let Some(fault) = fault.as_ref().filter(|_| open) {
+            record.fault = Some(fault.class);
         }
         finalizer.done();
         match (fault, stream_end) {
@@ -232,6 +242,12 @@ impl Body for PassthroughBody {
         let this = self.get_mut();
         if this.over {
             return Poll::Ready(this.broken.take().map(Err));
+        }
+        let finalizer = this.finalizer.as_mut().filter(|_| this.observer.is_of_stream());
+        if let Some(finalizer) = finalizer
+            && let Poll::Ready(fault) = finalizer.removal.poll_unpin(context)
+        {
+            return this.end(Some(fault), context);
         }
         let frame = match ready!(Pin::new(&mut this.body).poll_frame(context)) {
             Some(Ok(frame)) => frame,

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use toolwright_core::{Fault, FaultClass};
@@ -59,6 +60,12 @@ impl TranslatingBody {
 
     /// Translates what has arrived. Returns whether there may be more.
     fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<bool> {
+        if let Some(finalizer) = &mut self.finalizer
+            && let Poll::Ready(fault) = finalizer.removal.poll_unpin(context)
+        {
+            self.stream.fail(fault, &mut self.out);
+            return Poll::Ready(false);
+        }
         let (span, more) = match &mut self.source {
             Source::Bytes(body) => {
                 let frame = ready!(Pin::new(body).poll_frame(context));

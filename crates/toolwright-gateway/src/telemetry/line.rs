@@ -5,6 +5,7 @@ mod short;
 
 use toolwright_core::loss::Severity;
 use toolwright_core::{Dialect, FaultClass, Json, StopReason};
+use toolwright_runtime::redact::excerpt::preview;
 use toolwright_runtime::redact::redact;
 
 use super::config::LogFormat;
@@ -18,10 +19,19 @@ pub const TARGET: &str = "toolwright::exchange";
 /// The target of lines with bodies.
 pub const PAYLOADS: &str = "toolwright::payloads";
 
-/// Logs the bodies with secrets redacted, if the configuration enables it.
+/// Maximum number of bytes of a body that are logged.
+const MAX_LOGGED_BODY: usize = 64 << 10;
+
+/// Logs the bodies with secrets redacted, if the configuration enables it. Of a large body, only the beginning is
+/// searched for secrets, because this may run on the thread of a connection.
 pub(super) fn payloads(record: &ExchangeRecord) {
     let Some(Payloads { request, response, .. }) = &record.payloads else { return };
-    let shown = |bytes: &[u8]| redact(&ledger::body(bytes), &Json::Bool(true)).compact();
+    let shown = |bytes: &[u8]| {
+        if bytes.len() > MAX_LOGGED_BODY {
+            return preview(&Json::from(&*String::from_utf8_lossy(bytes)), MAX_LOGGED_BODY);
+        }
+        redact(&ledger::body(bytes), &Json::Bool(true)).compact()
+    };
     tracing::event!(
         target: PAYLOADS,
         tracing::Level::INFO,

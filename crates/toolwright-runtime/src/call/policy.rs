@@ -1,4 +1,5 @@
-//! Decides which caller may call which tool. Evaluated after the arguments were checked.
+//! Decides which caller may call which tool. A call that is denied whatever its arguments is refused before they are
+//! read; rules that look at arguments are evaluated after the check.
 //!
 //! Rules are tried in order, and the first match decides; `default` applies if none matches. In the
 //! JSON form every field of a rule except `effect` is optional, and an absent field matches

@@ -1,7 +1,8 @@
 //! Stores handles in a SQLite file, so that they survive a restart. Several processes may share it.
 //!
 //! A value is an entry of an [`ExpiringStore`], in the name of its tenant and under its id and
-//! conversation. A second, empty entry that lives longer tells an expired value from an unknown one.
+//! conversation. A second entry that lives longer tells an expired value from an unknown one, and has the size of the
+//! value in memory.
 //! Large values are encoded and decoded on a blocking thread.
 
 use std::fmt;
@@ -25,6 +26,10 @@ const ISSUED: &str = "handle-issued";
 const REMEMBERED: Duration = Duration::from_hours(24);
 /// Size in bytes from which a value is encoded and decoded on a blocking thread.
 const BLOCKING_BYTES: usize = 64 << 10;
+/// Copies of the stored form while a value is read: in the cache of SQLite, as an entry and as text.
+const READ_COPIES: usize = 4;
+/// Memory of a value as a multiple of its stored form, if the size in memory was not stored.
+const UNKNOWN_GROWTH: usize = 20;
 /// The version of the encoding.
 const VERSION: u64 = 1;
 
@@ -64,18 +69,22 @@ impl SqliteHandles {
             bytes: self.limits.bytes,
             entries: self.limits.entries,
         };
-        let value = if is_large(&value) {
-            let task = tokio::task::spawn_blocking(move || encode(&value, limits.bytes));
+        let encode = move |value: Content| {
+            Ok::<_, HandleStoreError>((value.weight(), encode(&value, limits.bytes)?))
+        };
+        let (weight, value) = if is_large(&value) {
+            let task = tokio::task::spawn_blocking(move || encode(value));
             task.await.map_err(|error| HandleStoreError::Failed(error.to_string()))??
         } else {
-            encode(&value, limits.bytes)?
+            encode(value)?
         };
         let issued = expiring::Limits {
             lifetime: limits.lifetime.saturating_mul(2).max(REMEMBERED),
             bytes: usize::MAX,
             entries: limits.entries.saturating_mul(2),
         };
-        let entry = Entry { name: name.clone(), aliases: Vec::new(), value: Vec::new() };
+        let weight = weight.to_string().into_bytes();
+        let entry = Entry { name: name.clone(), aliases: Vec::new(), value: weight };
         // Without this entry an expired value is reported as unknown.
         self.store.put(&scope(owner, ISSUED), entry, issued, drop);
         let entry = Entry { name, aliases: Vec::new(), value };
@@ -124,8 +133,16 @@ impl HandleStore for SqliteHandles {
 
     fn size<'a>(&'a self, owner: &'a Owner, id: HandleId) -> HandleFuture<'a, usize> {
         Box::pin(async move {
-            let size = self.store.size(&scope(owner, VALUE), &name(owner, id)).await;
-            size.inspect_err(|error| self.report(error)).unwrap_or_default()
+            let name = name(owner, id);
+            let size = self.store.size(&scope(owner, VALUE), &name).await;
+            let size = size.inspect_err(|error| self.report(error)).unwrap_or_default();
+            if size == 0 {
+                return 0;
+            }
+            let weight = self.store.peek(&scope(owner, ISSUED), &name).await.ok().flatten();
+            let weight = weight.and_then(|text| String::from_utf8(text).ok()?.parse().ok());
+            let weight = weight.unwrap_or(size.saturating_mul(UNKNOWN_GROWTH));
+            size.saturating_mul(READ_COPIES).saturating_add(weight)
         })
     }
 

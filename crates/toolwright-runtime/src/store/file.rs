@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::StoreError;
+use super::{StoreError, set_damaged};
 
 use toolwright_transport::private_file;
 
@@ -75,13 +75,16 @@ pub fn open(path: &Path, kind: &Kind) -> Result<Connection, StoreError> {
         path: path.to_owned(),
         why: error.to_string(),
     })?;
-    reopen(path, kind)
+    let connection = reopen(path, kind)?;
+    set_damaged(path, false);
+    Ok(connection)
 }
 
 /// Opens an existing file of a format.
 pub fn reopen(path: &Path, kind: &Kind) -> Result<Connection, StoreError> {
     let fail = |error: rusqlite::Error| match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => {
+            set_damaged(path, true);
             StoreError::Foreign { path: path.to_owned(), kind: kind.name }
         }
         _ => StoreError::of(path, &error),
@@ -97,12 +100,7 @@ pub fn reopen(path: &Path, kind: &Kind) -> Result<Connection, StoreError> {
 
 /// Checks that a file is a SQLite database that is not damaged; of a large one, only that it has a schema.
 pub fn check_file(path: &Path) -> Result<(), StoreError> {
-    let fail = |error: rusqlite::Error| match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::NotADatabase) => {
-            StoreError::Damaged { path: path.to_owned(), why: error.to_string() }
-        }
-        _ => StoreError::of(path, &error),
-    };
+    let fail = |error| StoreError::of(path, &error);
     let connection = connect(path).map_err(fail)?;
     let schema = "SELECT count(*) FROM sqlite_schema";
     connection.query_row(schema, [], |_| Ok(())).map_err(fail)?;

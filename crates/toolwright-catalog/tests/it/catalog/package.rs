@@ -75,6 +75,33 @@ fn links_stay_within_the_folder() {
 }
 
 #[test]
+fn the_files_of_a_package_are_limited_in_number_size_and_depth() {
+    let at = tempfile::tempdir().unwrap();
+    let folder = folder(at.path(), "test-prefab", "1.0.0", &[]);
+    let refused = || Package::read(&folder).unwrap_err().to_string();
+    let (count, bytes) = (2_000, 64 << 20);
+    // With the manifest, as many as are allowed.
+    for file in 1..count {
+        fs::write(folder.join(format!("{file}.txt")), "").unwrap();
+    }
+    assert_eq!(Package::read(&folder).unwrap().paths().count(), count);
+    fs::write(folder.join("more.txt"), "").unwrap();
+    assert!(refused().contains("at most 2000 files"), "{}", refused());
+    fs::remove_file(folder.join("more.txt")).unwrap();
+
+    let manifest = fs::metadata(folder.join("prefab.json")).unwrap().len();
+    let large = fs::File::create(folder.join("1.txt")).unwrap();
+    large.set_len(bytes - manifest + 1).unwrap();
+    assert!(refused().contains("of 67108864 bytes in total"), "{}", refused());
+    large.set_len(bytes - manifest).unwrap();
+    Package::read(&folder).unwrap();
+
+    let deep = folder.join(vec!["d"; 33].join("/"));
+    fs::create_dir_all(&deep).unwrap();
+    assert!(refused().contains("more than 32 folders deep"), "{}", refused());
+}
+
+#[test]
 fn a_folder_has_one_manifest() {
     let at = tempfile::tempdir().unwrap();
     let refused = |path: &Path| Package::read(path).unwrap_err().to_string();

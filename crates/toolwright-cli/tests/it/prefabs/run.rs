@@ -9,7 +9,8 @@ use toolwright_core::{Json, object};
 use toolwright_runtime::ledger::{Entry, Kind, Query, SqliteLedger};
 
 use super::{client, detail, token};
-use crate::gateway::{Answer, Gateway, items_at, text_at, until};
+use crate::gateway::{Answer, Gateway, Reply, Upstream, items_at, text_at, until};
+use crate::plans::nested::publish_order;
 use crate::run::toolwright;
 use crate::telemetry::openapi::schema;
 
@@ -282,6 +283,23 @@ fn one_call_with_a_key() {
     assert_eq!(word(&detail, "/quota_type"), "requests_per_minute");
     let number = |name: &str| detail.get(name).cloned().unwrap();
     assert_eq!((number("limit"), number("used")), (Json::from(2), Json::from(2)));
+}
+
+#[test]
+fn a_call_above_the_rate_of_plans_says_when_the_next_may_be_made() {
+    let upstream = Upstream::start((0..4).map(|_| Reply::json(200, r#"{"seen":true}"#)));
+    let local = "[catalog]\nallow_addresses = [\"127.0.0.1\"]\n".to_owned();
+    let gateway = Gateway::start(&(local + &client("alice", "calls_per_minute = 2")));
+    publish_order(&gateway, &upstream);
+    let order = || {
+        let alice = [("authorization", "Bearer key-alice")];
+        gateway.post("/v1/prefabs/order-prefab/execute", &alice, br#"{"function":"order"}"#)
+    };
+    order().ok();
+    let refused = order();
+    assert_eq!(refused.status, 429, "{}", refused.text());
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!(wait > 1, "a call may be made every 30 seconds: {wait}");
 }
 
 #[test]

@@ -273,12 +273,12 @@ pub(super) async fn get(
     key: &str,
     request: HttpRequest,
 ) -> Result<Reply, Refusal> {
-    let (url, _) = check(files, keys, LinkPurpose::Download, key, &request)?;
+    let (url, client) = check(files, keys, LinkPurpose::Download, key, &request)?;
     let found = files.find_any(&url, SystemTime::now()).await?;
     // The file may expire between the two.
     let file = File::open(&found.path).await.map_err(|_| Refusal::not_found("File not found"))?;
     let body = FileBody { file, left: found.size };
-    let mut reply = Reply::new(ReplyBody::stream(body));
+    let mut reply = Reply::new(ReplyBody::stream(body).until(client.removed()));
     let content_type = found.content_type.as_deref().unwrap_or("application/octet-stream");
     let name = percent::encode(url.name());
     let headers = [

@@ -1,5 +1,7 @@
 //! Errors of the prefab interface: `{"detail": …}`, a text or an object with `error_code` and `message`.
 
+use std::time::Duration;
+
 use http::{HeaderValue, StatusCode, header};
 use toolwright_catalog::files::FileError;
 use toolwright_catalog::runtime::FunctionError;
@@ -58,11 +60,12 @@ impl Refusal {
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, Json::Object(detail))
     }
 
-    /// The calls of a plan exceed the rate of the client.
-    pub(super) fn rate_limited(message: &str) -> Refusal {
+    /// The calls of a plan exceed the rate of the client, which may make the next one after a time.
+    pub(super) fn rate_limited(message: &str, wait: Duration) -> Refusal {
         let detail = object! {"error_code": "RATE_LIMITED", "message": message};
         let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, Json::Object(detail));
-        refusal.with_retry_after(Some(1000))
+        let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        refusal.with_retry_after(Some(wait.saturating_add(1)))
     }
 
     /// The arguments of a call are invalid.

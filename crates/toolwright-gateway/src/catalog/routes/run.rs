@@ -28,7 +28,7 @@ use super::{functions, text};
 use crate::fault;
 use crate::http::{Reply, Share, event_reply};
 use crate::idempotency;
-use crate::key::Client;
+use crate::key::{Client, Removal};
 use crate::telemetry::RequestId;
 
 /// Maximum number of calls of a request.
@@ -159,7 +159,7 @@ impl Calls<'_> {
         if let Some(error) = status.result().and_then(|result| result.error.as_ref())
             && error.kind == CallErrorKind::RateLimited
         {
-            return Err(Refusal::rate_limited(&error.text));
+            return Err(Refusal::rate_limited(&error.text, self.client.call_wait()));
         }
         let result = entry(&status, one.has_files);
         let ResultText { text, share, .. } = ResultText::reserve(result, self.share.beside()).await;
@@ -380,6 +380,8 @@ struct StreamedCall {
     is_started: bool,
     /// Whether `content` was sent
     has_content: bool,
+    /// The fault that the stream ends with when the key of the client is removed
+    removal: Removal,
     /// The data of the function's last event, and whether it is an error
     last: Option<(Json, bool)>,
     _cancel: DropGuard,
@@ -392,7 +394,7 @@ const MAX_WAITING_EVENTS: usize = 16;
 
 /// Runs a call, and replies with server-sent events. The call is cancelled if the client disconnects.
 fn streamed(calls: Calls<'_>, session: Session, call: CheckedFunction) -> Reply {
-    let Calls { toolbox, job, share, .. } = calls;
+    let Calls { toolbox, job, share, client, .. } = calls;
     let (sender, events) = mpsc::channel(MAX_WAITING_EVENTS);
     let context = session.context.clone().with(EventSender(sender));
     let session = session.with_context(context);
@@ -406,6 +408,7 @@ fn streamed(calls: Calls<'_>, session: Session, call: CheckedFunction) -> Reply 
         has_files,
         is_started: false,
         has_content: false,
+        removal: client.removal(),
         last: None,
         _cancel: cancel,
         _share: share,
@@ -420,6 +423,10 @@ impl StreamedCall {
         loop {
             let ended = tokio::select! {
                 biased;
+                fault = &mut self.removal => {
+                    let error = object! {"error_code": "FORBIDDEN", "message": fault.message};
+                    return Some((self.start_unless(false) + &event("error", error), self));
+                }
                 Some(event) = self.events.recv() => {
                     if let Some(text) = self.pass_on(&event) {
                         self.running = Some(running);

@@ -274,6 +274,21 @@ fn bodies_are_in_the_log_only_if_told_so_and_without_secrets() {
 }
 
 #[test]
+fn of_a_large_body_the_beginning_is_logged_without_a_secret_at_the_cut() {
+    let log = LogSettings { payloads: true, ..LogSettings::default() };
+    for padding in (65_440..65_560).step_by(40) {
+        let (mut before, after) = ("many words ".repeat(6_000), "y".repeat(500_000));
+        before.truncate(padding);
+        let body = format!(r#"{{"prompt":"{before}","api_key":"hunter2","more":"{after}"}}"#);
+        let request = Bytes::from(body);
+        let payloads = Some(Payloads { request, ..Payloads::default() });
+        let text = line_of(&log, ExchangeRecord { payloads, ..record() });
+        assert!(text.contains("many words") && text.contains('…'), "{padding}");
+        assert!(!text.contains("hunter") && text.len() < 70_000, "{padding}: {}", text.len());
+    }
+}
+
+#[test]
 fn other_crates_tell_no_more_than_warnings() {
     let log = LogSettings { level: LevelFilter::TRACE, ..LogSettings::default() };
     let text = written(&log, || {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use toolwright_core::Json;
 use toolwright_core::args::CoercionOptions;
+use toolwright_core::{Json, object};
 use toolwright_runtime::call::journal::{MemoryJournal, SharedJournal};
 use toolwright_runtime::call::{
     Answer, Approval, CallStatus, Completeness, Policy, ResultSource, Rule, Verdict,
@@ -102,6 +102,37 @@ async fn an_approval_shows_handles_instead_of_values() {
         assert!(!format!("{called:?}").contains("private"), "{called:?}");
     }
     assert!(!format!("{:?}", ledger.entries(&Query::default())).contains("private"));
+}
+
+#[tokio::test]
+async fn of_large_arguments_and_outcomes_the_beginning_is_shown_without_a_secret_at_the_cut() {
+    const SHOWN: usize = 64 << 10;
+    let schema = r#"{"type": "object", "properties": {"note": {"type": "string"}}}"#;
+    let ledger = Arc::new(MemoryLedger::new().with_data());
+    let (ask, session) =
+        (Policy::default().with_rule(Rule::new(Verdict::Ask)), Session::new("run"));
+    for before in (SHOWN - 120..SHOWN + 20).step_by(40) {
+        let (secret, after) = ("aB3".repeat(24), "y ".repeat(100_000));
+        let words = "many words ".repeat(SHOWN / 11 + 3);
+        let note = format!("{} sk-proj-{secret} {after}", &words[..before]);
+        let answer = note.clone();
+        let send = Handler::new(tool("send", schema), move |_, _| {
+            let answer = answer.clone();
+            async move { Ok(Output::text(answer)) }
+        });
+        let toolbox = toolbox([send]).with_policy(ask.clone()).with_ledger(ledger.clone());
+        let arguments = object! {"note": note}.compact();
+        let called = toolbox.call(&session, &call("c", "send", &arguments)).await;
+        let Some(approval) = called.approval() else { panic!("{before}: {called:?}") };
+        let shown = approval.arguments.compact();
+        assert!(shown.contains("many words") && !shown.contains("aB3"), "{before}");
+        assert!(shown.len() < SHOWN + 100, "{before}: {}", shown.len());
+        done(toolbox.answer(&session, approval, Answer::Approve).await);
+    }
+    let entries = format!("{:?}", ledger.entries(&Query::default()));
+    assert!(
+        entries.contains("many words") && entries.contains("outcome") && !entries.contains("aB3")
+    );
 }
 
 #[tokio::test]
