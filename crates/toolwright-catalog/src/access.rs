@@ -7,7 +7,7 @@ use std::sync::Arc;
 use semver::Version;
 
 use super::manifest::{PrefabId, Visibility};
-use toolwright_runtime::session::Scope;
+use toolwright_runtime::Scope;
 
 type Filter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 type Stated = Arc<dyn Fn(&str) -> Option<Visibility> + Send + Sync>;
@@ -15,6 +15,7 @@ type Stated = Arc<dyn Fn(&str) -> Option<Visibility> + Send + Sync>;
 /// What a caller may see and call. For a caller, a function that is not allowed does not exist: it is
 /// neither found, listed nor described. A prefab whose functions are all not allowed does not exist
 /// either.
+#[must_use]
 #[derive(Clone, Default)]
 pub struct Access {
     /// If only public prefabs are visible: the visibility of those that do not say it
@@ -36,7 +37,6 @@ impl Access {
     }
 
     /// Uses the visibility that a function returns for the id of a prefab in place of the prefab's own.
-    #[must_use]
     pub fn with_visibility(
         mut self,
         visibility: impl Fn(&str) -> Option<Visibility> + Send + Sync + 'static,
@@ -47,7 +47,6 @@ impl Access {
 
     /// Allows only functions whose name as a tool (`prefab-id/function`) the filter accepts, as well as
     /// earlier filters.
-    #[must_use]
     pub fn with_filter(mut self, filter: impl Fn(&str) -> bool + Send + Sync + 'static) -> Access {
         self.filter = Some(match self.filter {
             Some(earlier) => Arc::new(move |name: &str| earlier(name) && filter(name)),

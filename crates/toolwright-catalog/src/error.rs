@@ -26,6 +26,9 @@ pub enum CatalogError {
     },
 }
 
+/// What was read from a catalog, or written to it.
+pub(crate) type Result<T, E = CatalogError> = std::result::Result<T, E>;
+
 /// Why a prefab or function is not found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -184,9 +184,11 @@ struct Inner {
     incoming: Incoming,
 }
 
+pub(crate) type Result<T, E = FileError> = std::result::Result<T, E>;
+
 impl Files {
     /// Opens the files of a data folder, which is created if it does not exist.
-    pub fn open(data: &Path, limits: FileLimits) -> Result<Files, FileError> {
+    pub fn open(data: &Path, limits: FileLimits) -> Result<Files> {
         let data = private_file::open_folder(data).map_err(|error| failed(data, error))?;
         let key = SigningKey::open(&data)?;
         let path = data.join(TABLE_FILE);
@@ -220,7 +222,7 @@ impl Files {
         name: &str,
         content_type: Option<&str>,
         now: SystemTime,
-    ) -> Result<FileUrl, FileError> {
+    ) -> Result<FileUrl> {
         let url = FileUrl::new(tenant, name).map_err(|_| self.no_random())?;
         let (row, content_type) = (url.clone(), content_type.map(str::to_owned));
         let (now, limit) = (seconds(now), self.0.limits.tenant_files);
@@ -245,27 +247,18 @@ impl Files {
         name: &str,
         content_type: Option<&str>,
         now: SystemTime,
-    ) -> Result<Upload, FileError> {
+    ) -> Result<Upload> {
         let url = self.reserve(tenant, name, content_type, now).await?;
         self.upload_reserved(url, now).await
     }
 
     /// Starts the upload of the bytes of a reserved file. Later bytes replace earlier ones.
-    pub async fn upload_reserved(
-        &self,
-        url: FileUrl,
-        now: SystemTime,
-    ) -> Result<Upload, FileError> {
+    pub async fn upload_reserved(&self, url: FileUrl, now: SystemTime) -> Result<Upload> {
         Upload::start(self.clone(), url, now).await
     }
 
     /// Finds a file of a tenant by its URL.
-    pub async fn find(
-        &self,
-        tenant: &str,
-        url: &str,
-        now: SystemTime,
-    ) -> Result<StoredFile, FileError> {
+    pub async fn find(&self, tenant: &str, url: &str, now: SystemTime) -> Result<StoredFile> {
         let url: FileUrl = url.parse().map_err(|_| FileError::NotFound)?;
         if !url.belongs_to(tenant) {
             return Err(FileError::NotFound);
@@ -275,7 +268,7 @@ impl Files {
 
     /// Finds a file of any tenant. The caller must know by other means, such as a signed link, that the
     /// client may have it.
-    pub async fn find_any(&self, url: &FileUrl, now: SystemTime) -> Result<StoredFile, FileError> {
+    pub async fn find_any(&self, url: &FileUrl, now: SystemTime) -> Result<StoredFile> {
         let (row, now) = (url.clone(), seconds(now));
         let found = self.ask(move |change| table::find(change, &row, now));
         let mut found = found.await?.ok_or(FileError::NotFound)?;
@@ -291,7 +284,7 @@ impl Files {
         limit: usize,
         after: Option<u64>,
         now: SystemTime,
-    ) -> Result<FilePage, FileError> {
+    ) -> Result<FilePage> {
         let (tenant, limit, now) = (url::tenant_folder(tenant), limit.min(MAX_PAGE), seconds(now));
         let after = after.unwrap_or(0);
         let page = self.ask(move |change| table::list(change, &tenant, &filter, limit, after, now));
@@ -308,7 +301,7 @@ impl Files {
         tenant: &str,
         session: &str,
         now: SystemTime,
-    ) -> Result<u64, FileError> {
+    ) -> Result<u64> {
         let (tenant, session, now) = (url::tenant_folder(tenant), session.to_owned(), seconds(now));
         let found = self.ask(move |change| table::of_session(change, &tenant, &session, now));
         self.remove(found.await?).await
@@ -316,7 +309,7 @@ impl Files {
 
     /// Removes files that have expired and uploads that were interrupted, and returns the number of
     /// files.
-    pub async fn sweep(&self, now: SystemTime) -> Result<u64, FileError> {
+    pub async fn sweep(&self, now: SystemTime) -> Result<u64> {
         let incoming = self.0.folder.join(INCOMING);
         blocking(incoming.clone(), move || remove_interrupted(&incoming, now)).await?;
         let now = seconds(now);
@@ -326,7 +319,7 @@ impl Files {
 
     /// Removes the bytes and then the rows, so that a crash in between leaves rows that are removed
     /// again.
-    async fn remove(&self, files: Vec<FileUrl>) -> Result<u64, FileError> {
+    async fn remove(&self, files: Vec<FileUrl>) -> Result<u64> {
         if files.is_empty() {
             return Ok(0);
         }
@@ -349,7 +342,7 @@ impl Files {
     async fn ask<T: Send + 'static>(
         &self,
         apply: impl FnMut(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, FileError> {
+    ) -> Result<T> {
         Ok(self.0.writer.sender()?.ask(apply).await?)
     }
 
@@ -379,7 +372,7 @@ fn remove_interrupted(incoming: &Path, now: SystemTime) -> io::Result<()> {
 async fn blocking<T: Send + 'static>(
     path: PathBuf,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<T, FileError> {
+) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(error.into()));
     done.map_err(|error| failed(&path, error))
 }

@@ -79,31 +79,14 @@ pub struct SecretNeed {
     pub instructions: Option<String>,
 }
 
-/// Who may see a prefab.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Visibility {
-    /// Everyone, also without a key
-    Public,
-    /// Clients with a key
-    Private,
-}
-
-impl Visibility {
-    const NAMES: &[(&str, Visibility)] =
-        &[("public", Visibility::Public), ("private", Visibility::Private)];
-
-    /// Reads a name.
-    pub fn from_name(name: &str) -> Option<Visibility> {
-        let found = Visibility::NAMES.iter().find(|(own, _)| *own == name);
-        found.map(|(_, visibility)| *visibility)
-    }
-
-    /// Returns the name: `public` or `private`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Visibility::Public => "public",
-            Visibility::Private => "private",
-        }
+toolwright_json::words! {
+    /// Who may see a prefab.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Visibility: name, from_name {
+        /// Everyone, also without a key
+        Public = "public",
+        /// Clients with a key
+        Private = "private",
     }
 }
 
@@ -269,7 +252,9 @@ fn read_members(
         let is_web = url.starts_with("https://") || url.starts_with("http://");
         node.some_or(is_web.then_some(url), "this must be an http or https URL")
     });
-    let visibility = fields.take("visibility").and_then(|node| node.one_of(Visibility::NAMES));
+    let visibility = fields
+        .take("visibility")
+        .and_then(|node| node.one_of(&Visibility::ALL.map(|own| (own.name(), own))));
     let (secrets, runtime, functions) = match form {
         Form::Listing => (Vec::new(), Some(Runtime::Listed), Some(Vec::new())),
         Form::Manifest => {

@@ -31,6 +31,7 @@ use name::{Names, shorten};
 use security::Schemes;
 
 /// Options of an import. By default everything comes from the document.
+#[must_use]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImportOptions {
@@ -51,21 +52,18 @@ impl ImportOptions {
     }
 
     /// Sets the id of the prefab.
-    #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> ImportOptions {
         self.id = Some(id.into());
         self
     }
 
     /// Sets the version of the prefab.
-    #[must_use]
     pub fn with_version(mut self, version: impl Into<String>) -> ImportOptions {
         self.version = Some(version.into());
         self
     }
 
     /// Sets the address of the server.
-    #[must_use]
     pub fn with_base_url(mut self, url: impl Into<String>) -> ImportOptions {
         self.base_url = Some(url.into());
         self
@@ -214,17 +212,13 @@ pub fn import(document: &Json, options: &ImportOptions) -> Result<Import, Import
     };
     manifest.insert("description", description);
     let tags = document.tags();
-    if !tags.is_empty() {
-        manifest.insert("tags", tags);
-    }
+    manifest.insert_filled("tags", tags);
     let author = info.and_then(|info| info.get("contact")?.get("name")?.as_str());
     if let Some(author) = author.map(str::trim).filter(|author| !author.is_empty()) {
         manifest.insert("author", shorten(author, 200));
     }
     let secrets = schemes.finish();
-    if !secrets.is_empty() {
-        manifest.insert("secrets", secrets);
-    }
+    manifest.insert_filled("secrets", secrets);
     manifest.insert("runtime", object! {"http": object! {"base_url": base_url}});
     manifest.insert("functions", functions);
     Ok(Import { manifest: Json::Object(manifest), report })

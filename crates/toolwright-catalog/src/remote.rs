@@ -14,11 +14,11 @@ use super::access::tool_name;
 use super::manifest::FILES;
 use super::runtime::http::is_unprocessed;
 use super::runtime::{FunctionStream, StreamError, with_files};
-use toolwright_runtime::error::{IN_DOUBT, ToolError};
-use toolwright_runtime::handler::{Handler, ToolResult};
-use toolwright_runtime::output::Output;
+use toolwright_runtime::error::IN_DOUBT;
+use toolwright_runtime::handler::ToolResult;
 use toolwright_runtime::redact::known::KnownSecrets;
 use toolwright_runtime::toolbox::CompiledTool;
+use toolwright_runtime::{Handler, Output, ToolError};
 use toolwright_transport::secret::SecretString;
 use toolwright_transport::{HttpClient, HttpFault, Incoming, TransportError, begins_with};
 
@@ -35,6 +35,7 @@ const MAX_ANSWER_BYTES: usize = 64 << 20;
 const MAX_SHOWN: usize = 500;
 
 /// A catalog on another server.
+#[must_use]
 #[derive(Debug, Clone)]
 pub struct RemoteCatalog {
     base_url: String,
@@ -51,14 +52,12 @@ impl RemoteCatalog {
     }
 
     /// Sets the internal token, which calls of functions are authenticated with.
-    #[must_use]
     pub fn with_token(mut self, token: SecretString) -> RemoteCatalog {
         self.token = Some(token);
         self
     }
 
     /// Replaces the HTTP client, such as by one with a proxy.
-    #[must_use]
     pub fn with_http(mut self, http: HttpClient) -> RemoteCatalog {
         self.http = http;
         self

@@ -32,12 +32,10 @@ pub use stream::EventSender;
 pub(super) use stream::{FunctionStream, StreamError};
 use toolwright_plan::plan_tool_with;
 use toolwright_runtime::bounded::BoundedMap;
-use toolwright_runtime::error::ToolError;
-use toolwright_runtime::handler::Handler;
 use toolwright_runtime::process::Confinement;
 use toolwright_runtime::redact::known::KnownSecrets;
-use toolwright_runtime::settings::{Effect, Fill};
-use toolwright_runtime::toolbox::{CompiledTool, Toolbox};
+use toolwright_runtime::toolbox::CompiledTool;
+use toolwright_runtime::{Effect, Fill, Handler, ToolError, Toolbox};
 use toolwright_transport::secret::SecretString;
 
 /// Maximum number of compiled functions.
@@ -147,6 +145,7 @@ pub type McpFunctions = Arc<dyn Fn(&str, &str, Tool) -> Result<Handler, String> 
 pub type PlanToolboxes = Arc<dyn Fn(Access) -> Toolbox + Send + Sync>;
 
 /// Runs functions of prefabs.
+#[must_use]
 pub struct Runner {
     files: Files,
     /// Where the files of running calls are
@@ -180,14 +179,12 @@ impl Runner {
     }
 
     /// Runs HTTP functions with this client.
-    #[must_use]
     pub fn with_http(mut self, http: HttpRuntime) -> Runner {
         self.http = Some(http);
         self
     }
 
     /// Adds the functions of built-in prefabs.
-    #[must_use]
     pub fn with_builtins(mut self, handlers: impl IntoIterator<Item = Handler>) -> Runner {
         let named = handlers.into_iter().map(|handler| (handler.tool().name.clone(), handler));
         self.builtins.extend(named);
@@ -195,21 +192,18 @@ impl Runner {
     }
 
     /// Runs functions of MCP servers of the configuration.
-    #[must_use]
     pub fn with_mcp(mut self, functions: McpFunctions) -> Runner {
         self.mcp = Some(functions);
         self
     }
 
     /// Runs functions that are plans with these tools.
-    #[must_use]
     pub fn with_plans(mut self, tools: PlanToolboxes) -> Runner {
         self.plan_tools = Some(tools);
         self
     }
 
     /// Sets what the operator configured for a prefab.
-    #[must_use]
     pub fn with_prefab(mut self, id: impl Into<String>, settings: PrefabSettings) -> Runner {
         self.prefabs.insert(id.into(), settings);
         self

@@ -3,7 +3,7 @@
 use super::access::{Access, split_tool_name, tool_name};
 use super::error::LookupError;
 use super::tools::{CatalogFuture, LocalCatalog};
-use toolwright_runtime::handler::Handler;
+use toolwright_runtime::Handler;
 use toolwright_runtime::toolbox::{
     CompiledTool, MissingTool, SourceError, SourceFuture, ToolPage, ToolSource,
 };

@@ -23,7 +23,7 @@ use toolwright_core::{Json, suggestions};
 
 use super::access::Access;
 use super::compatibility::Compatibility;
-use super::error::{Abort, CatalogError, LookupError, MAX_SUGGESTIONS, suggest};
+use super::error::{Abort, CatalogError, LookupError, MAX_SUGGESTIONS, Result, suggest};
 use super::manifest::{Manifest, Visibility};
 use super::package::FILE;
 use super::version::{PrefabSummary, PrefabVersion};
@@ -78,7 +78,7 @@ struct Cache {
 impl Catalog {
     /// Opens the catalog of a data folder, or creates one with the built-in functions. What a killed
     /// publication has left is removed.
-    pub fn open(data: &Path) -> Result<Catalog, CatalogError> {
+    pub fn open(data: &Path) -> Result<Catalog> {
         let folder = private_file::open_folder(data);
         let data = &folder.map_err(|error| CatalogError::Folder {
             path: data.to_owned(),
@@ -111,7 +111,7 @@ impl Catalog {
     }
 
     /// Returns the revision, which every change by any process increments.
-    pub fn revision(&self) -> Result<u64, CatalogError> {
+    pub fn revision(&self) -> Result<u64> {
         self.read(rows::revision)
     }
 
@@ -135,7 +135,7 @@ impl Catalog {
         access: &Access,
         id: &str,
         version: &str,
-    ) -> Result<Option<Arc<PrefabVersion>>, CatalogError> {
+    ) -> Result<Option<Arc<PrefabVersion>>> {
         let is_visible = |found: &Arc<PrefabVersion>| {
             let functions = found.manifest.functions.iter().map(|own| own.name.as_str());
             access.allows_prefab(found.visibility, id, functions)
@@ -143,7 +143,7 @@ impl Catalog {
         Ok(self.find(id, version)?.filter(is_visible))
     }
 
-    fn find(&self, id: &str, version: &str) -> Result<Option<Arc<PrefabVersion>>, CatalogError> {
+    fn find(&self, id: &str, version: &str) -> Result<Option<Arc<PrefabVersion>>> {
         let key = (id.to_owned(), version.to_owned());
         self.read(|connection| -> Result<_, Abort> {
             let revision = rows::revision(connection)?;
@@ -188,15 +188,12 @@ impl Catalog {
     }
 
     /// Returns the prefabs that changed after a revision, or all.
-    fn changed_prefabs(&self, since: Option<u64>) -> Result<Vec<ChangedPrefab>, CatalogError> {
+    fn changed_prefabs(&self, since: Option<u64>) -> Result<Vec<ChangedPrefab>> {
         self.read(|connection| rows::changed(connection, since.unwrap_or(0)))
     }
 
     /// Returns the manifest of the latest version, or the reason why it is not valid, without keeping it in memory.
-    fn latest_manifest(
-        &self,
-        id: &str,
-    ) -> Result<Option<Result<Manifest, CatalogError>>, CatalogError> {
+    fn latest_manifest(&self, id: &str) -> Result<Option<Result<Manifest>>> {
         let row = self.read(|connection| match rows::latest(connection, id)? {
             Some(version) => rows::version(connection, id, &version),
             None => Ok(None),
@@ -205,23 +202,18 @@ impl Catalog {
     }
 
     /// Whether a version was removed, or the prefab with all its versions.
-    pub(super) fn is_removed(&self, id: &str, version: &str) -> Result<bool, CatalogError> {
+    pub(super) fn is_removed(&self, id: &str, version: &str) -> Result<bool> {
         self.read(|connection| rows::is_removed(connection, id, version))
     }
 
     /// Returns the digest of a version.
-    pub(super) fn digest(&self, id: &str, version: &str) -> Result<Option<String>, CatalogError> {
+    pub(super) fn digest(&self, id: &str, version: &str) -> Result<Option<String>> {
         let row = self.read(|connection| rows::version(connection, id, version))?;
         Ok(row.map(|row| row.digest))
     }
 
     /// Returns the error for a prefab that does not exist for a caller, with similar names that do.
-    fn not_found(
-        &self,
-        access: &Access,
-        id: &str,
-        version: &str,
-    ) -> Result<LookupError, CatalogError> {
+    fn not_found(&self, access: &Access, id: &str, version: &str) -> Result<LookupError> {
         let versions = self.versions(access, id)?;
         if !versions.is_empty() && version != LATEST {
             let known = versions.iter().filter(|own| own.yanked.is_none());
@@ -241,7 +233,7 @@ impl Catalog {
     }
 
     /// Lists the latest deployed version of each prefab that exists for a caller, by id.
-    pub fn prefabs(&self, access: &Access) -> Result<Vec<PrefabSummary>, CatalogError> {
+    pub fn prefabs(&self, access: &Access) -> Result<Vec<PrefabSummary>> {
         let mut found = self.read(rows::prefabs)?;
         found.retain_mut(|summary| summary.restrict(access));
         Ok(found)
@@ -249,7 +241,7 @@ impl Catalog {
 
     /// Lists the prefabs without a latest deployed version that exist for a caller, by id, each with its newest
     /// version: a pre-release, or a yanked one if all are.
-    pub fn undeployed(&self, access: &Access) -> Result<Vec<PrefabSummary>, CatalogError> {
+    pub fn undeployed(&self, access: &Access) -> Result<Vec<PrefabSummary>> {
         let mut found = self.read(rows::undeployed)?;
         found.retain_mut(|summary| summary.restrict(access));
         found.sort_by_cached_key(|own| {
@@ -261,7 +253,7 @@ impl Catalog {
     }
 
     /// Lists the versions of a prefab that exist for a caller, the newest first.
-    pub fn versions(&self, access: &Access, id: &str) -> Result<Vec<PrefabSummary>, CatalogError> {
+    pub fn versions(&self, access: &Access, id: &str) -> Result<Vec<PrefabSummary>> {
         let mut found = self.read(|connection| rows::versions(connection, id))?;
         found.retain_mut(|summary| summary.restrict(access));
         found
@@ -309,11 +301,6 @@ impl Catalog {
             }
             Ok(())
         })
-    }
-
-    /// Makes a version the latest one, whatever it is.
-    pub fn set_latest(&self, id: &str, version: &str) -> Result<(), LookupError> {
-        self.change_version(id, version, |change| rows::set_latest(change, id, Some(version)))
     }
 
     /// Changes a version, if there is one.
@@ -383,7 +370,7 @@ impl Catalog {
 
     /// Removes what publications and removals have left, unless another one is under way, which will do
     /// it.
-    fn clean(&self) -> Result<(), CatalogError> {
+    fn clean(&self) -> Result<()> {
         if self.0.folders.leftovers().is_empty() {
             return Ok(());
         }
@@ -409,7 +396,7 @@ impl Catalog {
         Ok(())
     }
 
-    fn load(&self, row: rows::VersionRow) -> Result<PrefabVersion, CatalogError> {
+    fn load(&self, row: rows::VersionRow) -> Result<PrefabVersion> {
         let damaged = |why: String| {
             CatalogError::Store(StoreError::Damaged { path: self.0.path.clone(), why })
         };
@@ -430,10 +417,7 @@ impl Catalog {
         })
     }
 
-    fn read<T, E: Into<Abort>>(
-        &self,
-        read: impl FnOnce(&Connection) -> Result<T, E>,
-    ) -> Result<T, CatalogError> {
+    fn read<T, E: Into<Abort>>(&self, read: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T> {
         let connection = self.0.reader.lock();
         read(&connection).map_err(|error| error.into().at(&self.0.path))
     }
@@ -442,7 +426,7 @@ impl Catalog {
     fn change<T>(
         &self,
         change: impl FnOnce(&Transaction<'_>, u64) -> Result<T, Abort>,
-    ) -> Result<T, CatalogError> {
+    ) -> Result<T> {
         self.transact(change).map_err(|abort| abort.at(&self.0.path))
     }
 

@@ -11,8 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use toolwright_core::part::Body;
-use toolwright_core::{Json, object};
+use toolwright_core::{Body, Json, object};
 
 use super::access::Access;
 use super::error::LookupError;
@@ -26,9 +25,8 @@ use embed::Embeddings;
 pub use embed::{EmbedFuture, EmbedKind, Embedder};
 use toolwright_runtime::call::CallResult;
 use toolwright_runtime::handler::ToolResult;
-use toolwright_runtime::model::Model;
 use toolwright_runtime::prelude::*;
-use toolwright_runtime::settings::Envelope;
+use toolwright_runtime::{Envelope, Model};
 
 /// Maximum number of characters of the member `content` of a result that a model receives.
 const MAX_CONTENT_CHARS: usize = 2000;
@@ -65,6 +63,7 @@ pub struct LocalCatalog {
 pub type CatalogFuture = Pin<Box<dyn Future<Output = Result<LocalCatalog, ToolError>> + Send>>;
 
 /// The tools of a catalog.
+#[must_use]
 #[derive(Clone)]
 pub struct CatalogTools {
     open: Arc<dyn Fn() -> CatalogFuture + Send + Sync>,
@@ -115,14 +114,12 @@ impl CatalogTools {
 
     /// Describes and calls functions on another server, while prefabs are found in the local catalog. Without
     /// a server, the tools answer that it is not configured.
-    #[must_use]
     pub fn with_remote(mut self, remote: Option<RemoteCatalog>) -> CatalogTools {
         self.functions = Functions::Remote(remote);
         self
     }
 
     /// Sets the address of files on this server, so that users receive links to upload them.
-    #[must_use]
     pub fn with_files_url(mut self, files_url: impl Into<Arc<str>>) -> CatalogTools {
         self.files_url = Some(files_url.into());
         self
@@ -130,7 +127,6 @@ impl CatalogTools {
 
     /// Lets a model choose among the prefabs that `prefab_recommend` finds, unless its argument `use_llm_filter` is
     /// false. If the model fails, the order of the search stays.
-    #[must_use]
     pub fn with_filter_model(mut self, model: Model) -> CatalogTools {
         self.filter_model = Some(model);
         self
@@ -138,14 +134,12 @@ impl CatalogTools {
 
     /// Compares the meanings of needs and functions with an embedding model. A function that has no vector yet ranks
     /// by words, and so do all if the model fails. In a catalog, a model that is set later supersedes other ones.
-    #[must_use]
     pub fn with_embeddings(mut self, embedder: impl Embedder) -> CatalogTools {
         self.embeddings = Some(Embeddings::new(embedder));
         self
     }
 
     /// Sets a function that receives problems which fail no call, such as a model that does not answer.
-    #[must_use]
     pub fn with_report(mut self, report: impl Fn(&str) + Send + Sync + 'static) -> CatalogTools {
         self.report = Arc::new(report);
         self

@@ -9,7 +9,7 @@ use toolwright_runtime::ledger::{Ledger as _, SqliteLedger};
 use toolwright_runtime::store::ExpiringStore;
 
 use super::config::ConfigOptions;
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use super::tools;
 use toolwright_gateway::approvals::{
     ApprovalRecord, Approvals as Store, Decision, RecordedAnswer, Status, seconds, write_time,
@@ -78,11 +78,11 @@ struct Answered {
 
 impl Approvals {
     /// Shows or answers approvals.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<()> {
         tools::runtime()?.block_on(self.start())
     }
 
-    async fn start(self) -> Result<(), Failure> {
+    async fn start(self) -> Result<()> {
         let store = self.open()?;
         match &self.action {
             None => self.list(&store, false).await,
@@ -95,7 +95,7 @@ impl Approvals {
         }
     }
 
-    fn open(&self) -> Result<Store, Failure> {
+    fn open(&self) -> Result<Store> {
         let path = self.config.data()?.join(STORE_FILE);
         let hint =
             "name the configuration of the gateway with --config, or its data folder with --data";
@@ -108,7 +108,7 @@ impl Approvals {
         Ok(Store::new(Arc::new(store)))
     }
 
-    async fn list(&self, store: &Store, all: bool) -> Result<(), Failure> {
+    async fn list(&self, store: &Store, all: bool) -> Result<()> {
         let mut found = store.all().await.map_err(exit::failed)?;
         let now = seconds();
         found.retain(|approval| all || approval.status(now) == Status::Pending);
@@ -125,12 +125,7 @@ impl Approvals {
         exit::print_table(&heading, &rows)
     }
 
-    async fn answer(
-        &self,
-        store: &Store,
-        answered: &Answered,
-        decision: Decision,
-    ) -> Result<(), Failure> {
+    async fn answer(&self, store: &Store, answered: &Answered, decision: Decision) -> Result<()> {
         let found = find(store, &answered.id).await?;
         let name = answered.name.clone().or_else(|| std::env::var("USER").ok());
         let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned());
@@ -149,14 +144,14 @@ impl Approvals {
     }
 
     /// Writes one approval.
-    fn write(&self, record: &ApprovalRecord) -> Result<(), Failure> {
+    fn write(&self, record: &ApprovalRecord) -> Result<()> {
         let document = Json::Object(record.to_json());
         let text = if self.json { document.compact() } else { document.pretty() };
         exit::print(&text)
     }
 }
 
-async fn find(store: &Store, id: &str) -> Result<ApprovalRecord, Failure> {
+async fn find(store: &Store, id: &str) -> Result<ApprovalRecord> {
     let found =
         store.all().await.map_err(exit::failed)?.into_iter().find(|approval| approval.id == id);
     found.ok_or_else(|| {

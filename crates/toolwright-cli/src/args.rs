@@ -10,7 +10,7 @@ use toolwright_core::json::Object;
 use toolwright_core::schema::Violation;
 use toolwright_core::{Arguments, Json, object};
 
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use super::{input, tool};
 
 /// Maximum length of a line of a batch, in bytes.
@@ -60,7 +60,7 @@ pub(crate) struct Args {
 
 impl Args {
     /// Resolves one call, or each call of a batch.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<()> {
         let judge = Judge {
             hidden: hidden_names(&self.hide),
             options: if self.lenient {
@@ -84,7 +84,7 @@ struct Judge {
 }
 
 impl Judge {
-    fn one(&self, tool: &Path, args: &str) -> Result<(), Failure> {
+    fn one(&self, tool: &Path, args: &str) -> Result<()> {
         if args == "@-" && tool == Path::new("-") {
             return Err(Failure::usage("--tool and --args cannot both be stdin"));
         }
@@ -103,7 +103,7 @@ impl Judge {
         }
     }
 
-    fn batch(&self, file: &Path) -> Result<(), Failure> {
+    fn batch(&self, file: &Path) -> Result<()> {
         let name = file.display().to_string();
         let mut lines = BufReader::new(input::open(Some(file))?);
         let mut stdout = io::BufWriter::new(io::stdout().lock());

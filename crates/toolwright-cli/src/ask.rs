@@ -9,9 +9,10 @@ use toolwright_plan::record_run;
 use toolwright_runtime::call::CallResult;
 use toolwright_runtime::chat::response;
 use toolwright_runtime::offline::OFFLINE;
-use toolwright_runtime::run::{Agent, Limit, Limits, Run, RunError, RunEvent, RunResult};
+use toolwright_runtime::run::{Limit, RunError, RunEvent, RunResult};
+use toolwright_runtime::{Agent, Limits, Run};
 
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use super::input;
 use super::tools::{self, ToolOptions};
 use toolwright_gateway::terminal;
@@ -70,7 +71,7 @@ pub(crate) struct Ask {
 
 impl Ask {
     /// Asks the model and writes its answer.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<()> {
         let question = match self.question.as_str() {
             "-" => input::text(Path::new("-"))?,
             text => text.to_owned(),
@@ -123,7 +124,7 @@ fn failed(error: RunError) -> Failure {
 }
 
 /// Follows a run to its end. A person at the terminal sees the calls and approves them.
-async fn follow(run: &mut Run) -> Result<RunResult, Failure> {
+async fn follow(run: &mut Run) -> Result<RunResult> {
     let watched = io::stderr().is_terminal();
     loop {
         match run.next().await {
@@ -143,12 +144,12 @@ async fn follow(run: &mut Run) -> Result<RunResult, Failure> {
     }
 }
 
-fn started(call: &Call) -> Result<(), Failure> {
+fn started(call: &Call) -> Result<()> {
     let shown = exit::shorten(call.arguments.as_str(), SHOWN);
     print_progress(&format!("→ {} {shown}", call.name))
 }
 
-fn ended(done: &CallResult) -> Result<(), Failure> {
+fn ended(done: &CallResult) -> Result<()> {
     let name = done.outcome.name.as_deref().unwrap_or_default();
     let took = done.duration.as_millis();
     match &done.error {
@@ -157,7 +158,7 @@ fn ended(done: &CallResult) -> Result<(), Failure> {
     }
 }
 
-fn print_progress(line: &str) -> Result<(), Failure> {
+fn print_progress(line: &str) -> Result<()> {
     writeln!(io::stderr().lock(), "{}", terminal::plain(line)).map_err(exit::io("stderr"))
 }
 

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use clap::Args;
 use toolwright_core::args::Change;
 use toolwright_core::json::Object;
-use toolwright_core::object;
-use toolwright_core::{Arguments, Body, Json, Outcome};
+use toolwright_core::{Arguments, Body, Json, Outcome, object};
 use toolwright_runtime::Toolbox;
 use toolwright_runtime::call::{CallResult, CallStatus};
 
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use super::input;
 use super::tools::{self, ToolOptions};
 use toolwright_gateway::terminal;
@@ -62,7 +61,7 @@ pub(crate) struct Call {
 
 impl Call {
     /// Makes the call, or lists the tools.
-    pub(crate) fn run(mut self) -> Result<(), Failure> {
+    pub(crate) fn run(mut self) -> Result<()> {
         let tool = self.tool.take().filter(|_| !self.list);
         tools::runtime()?.block_on(async {
             match tool {
@@ -72,7 +71,7 @@ impl Call {
         })
     }
 
-    async fn list(&self) -> Result<(), Failure> {
+    async fn list(&self) -> Result<()> {
         let all = Arc::clone(&tools::inspect(&self.tools.config()?)?.live().tools);
         let toolbox = match self.tools.selected(&all).await? {
             Some(selected) => selected,
@@ -81,7 +80,7 @@ impl Call {
         tools::list(&all, toolbox, self.json)
     }
 
-    async fn call(self, tool: String) -> Result<(), Failure> {
+    async fn call(self, tool: String) -> Result<()> {
         let text = input::argument(&self.args)?;
         let mut call = toolwright_core::Call::new("call_1", tool, Arguments::from_text(text));
         let gateway = tools::open(&self.tools.config()?)?;
@@ -120,7 +119,7 @@ impl Call {
 
     /// Returns the tools. The result of the one that is called is not shortened for a model. Its name becomes that in the
     /// toolbox, which has no version.
-    async fn toolbox(&self, tools: &Tools, name: &mut String) -> Result<Toolbox, Failure> {
+    async fn toolbox(&self, tools: &Tools, name: &mut String) -> Result<Toolbox> {
         let all = match self.tools.selected(tools).await? {
             Some(selected) => selected,
             None if name.contains('/') || tools.all().handler(name).is_some() => {

@@ -13,7 +13,7 @@ use toolwright_catalog::{Access, Catalog as Store, LookupError, PrefabVersion, V
 use toolwright_core::Json;
 
 use super::config::ConfigOptions;
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use super::tools;
 use toolwright_gateway::terminal;
 
@@ -140,7 +140,7 @@ impl From<ShownTo> for Visibility {
 
 impl Catalog {
     /// Runs the action.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<()> {
         let Catalog { action, common } = self;
         match action {
             Action::Add(add) => add.run(&common),
@@ -172,7 +172,7 @@ impl Catalog {
 }
 
 impl Common {
-    fn open(&self) -> Result<Store, Failure> {
+    fn open(&self) -> Result<Store> {
         Store::open(&self.config.data()?).map_err(exit::failed)
     }
 
@@ -182,7 +182,7 @@ impl Common {
         document: impl FnOnce() -> Json,
         heading: [&str; N],
         rows: &[[String; N]],
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         if self.json {
             return exit::print_json(document());
         }
@@ -199,7 +199,7 @@ fn not_found(error: LookupError) -> Failure {
 }
 
 /// Finds a prefab by `ID` or `ID@VERSION`.
-fn find(catalog: &Store, prefab: &str) -> Result<std::sync::Arc<PrefabVersion>, Failure> {
+fn find(catalog: &Store, prefab: &str) -> Result<std::sync::Arc<PrefabVersion>> {
     let (id, version) = match prefab.split_once('@') {
         Some((id, version)) => (id, Some(version)),
         None => (prefab, None),

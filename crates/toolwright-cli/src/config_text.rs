@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::config::{ConfigOptions, environment};
-use super::exit::{self, Failure};
+use super::exit::{self, Result};
 use toolwright_gateway::Config;
 use toolwright_gateway::config::{self, ConfigError};
 use toolwright_gateway::gateway::config::FILE;
@@ -19,7 +19,7 @@ pub(crate) struct ConfigText {
 
 impl ConfigText {
     /// Reads the file of a command, which need not exist.
-    pub(crate) fn open(options: ConfigOptions) -> Result<ConfigText, Failure> {
+    pub(crate) fn open(options: ConfigOptions) -> Result<ConfigText> {
         let ConfigOptions { config, data } = options;
         let path = config.unwrap_or_else(|| PathBuf::from(FILE));
         // The file itself is replaced, and not a link to it.

@@ -19,6 +19,9 @@ pub(crate) struct Failure {
     code: u8,
 }
 
+/// What a command does.
+pub(crate) type Result<T = (), E = Failure> = std::result::Result<T, E>;
+
 impl Failure {
     /// Creates a failure of the command, with exit code 1.
     pub(crate) fn failed(message: impl Into<String>) -> Failure {
@@ -92,17 +95,17 @@ pub(crate) fn call_failed(error: &CallError) -> Failure {
 }
 
 /// Writes text to stdout.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<()> {
     terminal::write(text).map_err(io("stdout"))
 }
 
 /// Writes a document to stdout.
-pub(crate) fn print_json(document: impl Into<Json>) -> Result<(), Failure> {
+pub(crate) fn print_json(document: impl Into<Json>) -> Result<()> {
     print(&document.into().pretty())
 }
 
 /// Writes rows under a heading to stdout.
-pub(crate) fn print_table(heading: &[&str], rows: &[impl AsRef<[String]>]) -> Result<(), Failure> {
+pub(crate) fn print_table(heading: &[&str], rows: &[impl AsRef<[String]>]) -> Result<()> {
     terminal::table(&mut io::stdout().lock(), heading, rows).map_err(io("stdout"))
 }
 

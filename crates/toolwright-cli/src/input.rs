@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_saphyr::Error as YamlError;
 use toolwright_core::Json;
 
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 
 /// Maximum size of a document, in bytes.
 const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
@@ -16,7 +16,7 @@ const MAX_DOCUMENT: u64 = 64 * 1024 * 1024;
 const MAX_YAML_NODES: usize = 2_000_000;
 
 /// Opens a file, or stdin for none or `-`.
-pub(crate) fn open(file: Option<&Path>) -> Result<Box<dyn Read>, Failure> {
+pub(crate) fn open(file: Option<&Path>) -> Result<Box<dyn Read>> {
     match file.filter(|file| *file != Path::new("-")) {
         None => Ok(Box::new(io::stdin().lock())),
         Some(path) => {
@@ -27,13 +27,13 @@ pub(crate) fn open(file: Option<&Path>) -> Result<Box<dyn Read>, Failure> {
 }
 
 /// Reads one JSON document.
-pub(crate) fn json(file: Option<&Path>) -> Result<Json, Failure> {
+pub(crate) fn json(file: Option<&Path>) -> Result<Json> {
     let (name, bytes) = bytes(file)?;
     Json::parse_bytes(&bytes).map_err(|error| Failure::failed(format!("{name}: not JSON: {error}")))
 }
 
 /// Reads one YAML document as JSON. Aliases are replaced by what they refer to, within the limits of the parser.
-pub(crate) fn yaml(file: &Path) -> Result<Json, Failure> {
+pub(crate) fn yaml(file: &Path) -> Result<Json> {
     let text = text(file)?;
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_nodes: MAX_YAML_NODES, max_events: 4 * MAX_YAML_NODES, max_recorded_anchor_events: MAX_YAML_NODES / 8 },
@@ -59,20 +59,20 @@ fn exceeds_limits(error: &YamlError) -> bool {
 }
 
 /// Reads text; `-` is stdin.
-pub(crate) fn text(file: &Path) -> Result<String, Failure> {
+pub(crate) fn text(file: &Path) -> Result<String> {
     let (name, bytes) = bytes(Some(file))?;
     String::from_utf8(bytes).map_err(|_| Failure::failed(format!("{name}: the text is not UTF-8")))
 }
 
 /// Returns the text of an argument, or of the file that it names with `@`.
-pub(crate) fn argument(argument: &str) -> Result<String, Failure> {
+pub(crate) fn argument(argument: &str) -> Result<String> {
     match argument.strip_prefix('@') {
         Some(file) => text(Path::new(file)),
         None => Ok(argument.to_owned()),
     }
 }
 
-fn bytes(file: Option<&Path>) -> Result<(String, Vec<u8>), Failure> {
+fn bytes(file: Option<&Path>) -> Result<(String, Vec<u8>)> {
     let named = file.filter(|file| *file != Path::new("-"));
     let name = named.map_or("stdin".to_owned(), |file| file.display().to_string());
     let mut bytes = Vec::new();

@@ -8,7 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use toolwright_core::object;
 
 use super::config_text;
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use toolwright_gateway::config::name;
 use toolwright_gateway::key::{KeyHash, generate};
 
@@ -53,7 +53,7 @@ pub(crate) struct Key {
 
 impl Key {
     /// Creates the key.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<()> {
         if let Some(what) = name::fault(&self.name) {
             return Err(Failure::usage(what));
         }

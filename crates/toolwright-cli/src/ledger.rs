@@ -13,7 +13,7 @@ use toolwright_core::{Json, date, duration, object};
 use toolwright_runtime::ledger::{Checkpoint, Gap, Head, Kind, LedgerFile, Query, Recorded};
 
 use super::config::ConfigOptions;
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use toolwright_gateway::telemetry::ledger::FILE;
 use toolwright_gateway::terminal::{self, counted};
 
@@ -134,7 +134,7 @@ fn moment(text: &str) -> Result<SystemTime, String> {
 
 impl Ledger {
     /// Reads the ledger.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<()> {
         let (file, json) = (self.place.open()?, self.place.json);
         match self.action {
             Action::Verify(verify) => verify.run(&file, json),
@@ -147,7 +147,7 @@ impl Ledger {
 }
 
 impl LedgerPath {
-    fn open(&self) -> Result<LedgerFile, Failure> {
+    fn open(&self) -> Result<LedgerFile> {
         let path = match &self.file {
             Some(file) => file.clone(),
             None => self.config.data()?.join(FILE),
@@ -159,7 +159,7 @@ impl LedgerPath {
 }
 
 impl Verify {
-    fn run(self, file: &LedgerFile, json: bool) -> Result<(), Failure> {
+    fn run(self, file: &LedgerFile, json: bool) -> Result<()> {
         let gaps = file.gaps().map_err(exit::failed)?;
         let verified = file.verify(self.against).map_err(exit::failed)?;
         let checkpoint = verified.checkpoint;
@@ -202,13 +202,8 @@ fn utc(time: SystemTime) -> String {
 
 impl Filter {
     fn query(&self) -> Query {
-        let kind = |word: &str| {
-            [Kind::Call, Kind::Exchange, Kind::Approval]
-                .into_iter()
-                .find(|kind| kind.word() == word)
-        };
         Query {
-            kind: self.kind.as_deref().and_then(kind),
+            kind: self.kind.as_deref().and_then(Kind::from_word),
             run: self.run.clone(),
             tool: self.tool.clone(),
             caller: self.caller.clone(),
@@ -225,8 +220,8 @@ impl Filter {
 fn pages(
     file: &LedgerFile,
     mut query: Query,
-    mut visit: impl FnMut(Recorded) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    mut visit: impl FnMut(Recorded) -> Result<()>,
+) -> Result<()> {
     loop {
         let page = file.entries(&query).map_err(exit::failed)?;
         let Some(last) = page.last() else { return Ok(()) };
@@ -237,7 +232,7 @@ fn pages(
 
 impl Show {
     /// Writes the newest entries, newest last; returns the position of the last one.
-    fn write(&self, file: &LedgerFile, json: bool) -> Result<Option<u64>, Failure> {
+    fn write(&self, file: &LedgerFile, json: bool) -> Result<Option<u64>> {
         let query = self.filter.query().newest_first().with_limit(self.limit);
         let mut entries = file.entries(&query).map_err(exit::failed)?;
         entries.retain(|found| self.after.is_none_or(|after| found.sequence > after));
@@ -246,7 +241,7 @@ impl Show {
     }
 
     /// Writes entries as they are recorded, until the command is stopped.
-    fn follow(self, file: &LedgerFile, json: bool) -> Result<(), Failure> {
+    fn follow(self, file: &LedgerFile, json: bool) -> Result<()> {
         let mut last = self.write(file, json)?.or(self.after);
         loop {
             std::thread::sleep(POLL_INTERVAL);
@@ -257,7 +252,7 @@ impl Show {
 }
 
 /// Writes entries, with the gaps between them; returns the position of the last one.
-fn write(file: &LedgerFile, entries: &[Recorded], json: bool) -> Result<Option<u64>, Failure> {
+fn write(file: &LedgerFile, entries: &[Recorded], json: bool) -> Result<Option<u64>> {
     let gaps = file.gaps().map_err(exit::failed)?;
     let mut out = io::stdout().lock();
     for found in entries {

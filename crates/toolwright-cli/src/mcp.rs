@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use futures_util::future::join_all;
-use toolwright_core::{Arguments, Call};
-use toolwright_core::{Json, object, suggest};
+use toolwright_core::{Arguments, Call, Json, object, suggest};
 use toolwright_mcp::server::{Announcer, Exchange, Server, serve_stdio};
 use toolwright_mcp::{Client, ClientError, DefinitionPins, ServerInfo};
 use toolwright_runtime::call::CallStatus;
@@ -18,14 +17,13 @@ use toolwright_runtime::{Session, Toolbox};
 use self::add::Add;
 use self::login::{Login, Logout};
 use super::config::ConfigOptions;
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use super::{input, tools};
-use toolwright_gateway::Config;
 use toolwright_gateway::mcp::McpServers;
 use toolwright_gateway::mcp::config::{McpPlace, McpServer};
 use toolwright_gateway::mcp::pins::Pins;
 use toolwright_gateway::telemetry::RequestId;
-use toolwright_gateway::terminal;
+use toolwright_gateway::{Config, terminal};
 
 /// Arguments of `mcp`.
 #[derive(Debug, Args)]
@@ -81,7 +79,7 @@ struct Test {
 
 impl Mcp {
     /// Serves, lists or tests.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(exit::io("runtime"))?;
         if let Some(Action::Add(add)) = self.action {
@@ -108,7 +106,7 @@ impl Mcp {
 const MAX_REPORTED: usize = 20;
 
 /// Serves a client on stdin and stdout.
-async fn serve(config: &Config) -> Result<(), Failure> {
+async fn serve(config: &Config) -> Result<()> {
     let gateway = tools::open(config)?;
     let unfinished = gateway.stores.journal.unfinished().await.map_err(exit::failed)?;
     for effect in unfinished.iter().rev().take(MAX_REPORTED) {
@@ -182,7 +180,7 @@ impl Counts {
     }
 }
 
-async fn list(config: &Config, is_json: bool) -> Result<(), Failure> {
+async fn list(config: &Config, is_json: bool) -> Result<()> {
     let servers = McpServers::inspect(&config.mcp, &config.data)?;
     let rows = config.mcp.iter().filter_map(|(name, settings)| {
         let (client, servers) = (servers.client(name)?, &servers);
@@ -249,7 +247,7 @@ fn place(place: &McpPlace) -> String {
 }
 
 impl Test {
-    async fn run(self, config: &Config, is_json: bool) -> Result<(), Failure> {
+    async fn run(self, config: &Config, is_json: bool) -> Result<()> {
         let servers = McpServers::inspect(&config.mcp, &config.data)?;
         let Some(source) = servers.source(&self.server) else {
             return Err(unknown(config, &self.server));
@@ -294,7 +292,7 @@ impl Test {
     }
 
     /// Calls a tool. The user of the terminal gives input that the server asks for.
-    async fn call(&self, toolbox: &Toolbox, tool: &str) -> Result<(), Failure> {
+    async fn call(&self, toolbox: &Toolbox, tool: &str) -> Result<()> {
         let text = input::argument(&self.args)?;
         let session = Session::new(RequestId::random().to_string()).with_context(tools::context());
         let call = Call::new("call_1", tool, Arguments::from_text(text));

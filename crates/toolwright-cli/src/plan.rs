@@ -28,7 +28,7 @@ pub(super) use self::engine::Worker;
 use self::tools::PlanToolOptions;
 #[cfg(feature = "temporal")]
 pub(super) use self::worker::Worker;
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use super::input;
 use toolwright_gateway::terminal::{self, counted};
 
@@ -142,7 +142,7 @@ struct Import {
 
 impl Plan {
     /// Runs the action.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<()> {
         match self.action {
             Action::Schema => exit::print_json(Document::schema()),
             Action::Check(check) => check.run(),
@@ -166,7 +166,7 @@ impl Plan {
 }
 
 impl Check {
-    fn run(self) -> Result<(), Failure> {
+    fn run(self) -> Result<()> {
         self.tools.allow_stdin(&[&self.file])?;
         let document = input::json(Some(&self.file))?;
         let (plan, shape) = Document::parse_partly(&document);
@@ -191,7 +191,7 @@ impl Check {
 }
 
 impl ViewPlan {
-    fn run(self) -> Result<(), Failure> {
+    fn run(self) -> Result<()> {
         self.tools.allow_stdin(&[&self.file])?;
         let plan = read(&self.file)?;
         let tools = self.tools.load(plan.tool_names())?;
@@ -201,7 +201,7 @@ impl ViewPlan {
 }
 
 impl Import {
-    fn run(self) -> Result<(), Failure> {
+    fn run(self) -> Result<()> {
         let (file, base) = match (&self.file, &self.view, &self.base) {
             (Some(file), ..) => (file, None),
             (None, Some(view), Some(base)) => (view, Some(base)),
@@ -238,7 +238,7 @@ impl Import {
 }
 
 /// Reads a plan that is to be run. If its shape is wrong, the rest of it is checked as well.
-fn read_to_run(file: &Path, tools: &PlanToolOptions) -> Result<Document, Failure> {
+fn read_to_run(file: &Path, tools: &PlanToolOptions) -> Result<Document> {
     let (plan, shape) = Document::parse_partly(&input::json(Some(file))?);
     if shape.is_empty() {
         return Ok(plan);
@@ -249,13 +249,13 @@ fn read_to_run(file: &Path, tools: &PlanToolOptions) -> Result<Document, Failure
 }
 
 /// Reads a plan.
-fn read(file: &Path) -> Result<Document, Failure> {
+fn read(file: &Path) -> Result<Document> {
     let document = input::json(Some(file))?;
     Document::parse(&document).map_err(|errors| refuse(file, &errors))
 }
 
 /// Writes a document to a file, or to stdout.
-fn save(document: impl Into<Json>, file: Option<&Path>) -> Result<(), Failure> {
+fn save(document: impl Into<Json>, file: Option<&Path>) -> Result<()> {
     let Some(file) = file else { return exit::print_json(document) };
     draw::write(file, &(document.into().pretty() + "\n"))
 }

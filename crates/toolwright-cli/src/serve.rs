@@ -12,7 +12,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tokio::runtime;
 
 use super::config::{ConfigOptions, environment};
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use toolwright_gateway::config::ConfigError;
 use toolwright_gateway::http::{Ended, Reload, Renewal, Signals, address};
 use toolwright_gateway::telemetry::config::LogFormat;
@@ -70,7 +70,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 impl Serve {
     /// Serves until a signal stops the process.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<()> {
         let config = self.load()?;
         config.check_listen(config.listen)?;
         // It is locked until the last request has ended.
@@ -106,7 +106,7 @@ impl Serve {
         config: &Config,
         gateway: Arc<Gateway>,
         level: log::Level,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<Ended> {
         let signals = Signals::new().map_err(exit::io("signals"))?;
         #[cfg(feature = "otel")]
         export(&gateway.telemetry)?;
@@ -136,7 +136,7 @@ fn unserved(error: ServeError) -> Failure {
 
 /// Sends traces, if the environment names a collector.
 #[cfg(feature = "otel")]
-fn export(telemetry: &Telemetry) -> Result<(), Failure> {
+fn export(telemetry: &Telemetry) -> Result<()> {
     use toolwright_gateway::telemetry::otel::{Exporter, Settings};
     let settings = Settings::of(&environment);
     if let Some(settings) = settings.map_err(exit::failed)? {

@@ -14,14 +14,12 @@ use toolwright_runtime::handle::MemoryHandles;
 use toolwright_runtime::{Context, Effect, Session, Toolbox};
 
 use super::config::{ConfigOptions, environment};
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use super::form::TerminalForm;
-use toolwright_gateway::Config;
-use toolwright_gateway::Gateway;
 use toolwright_gateway::config::ConfigError;
 use toolwright_gateway::telemetry::{RequestId, Telemetry};
-use toolwright_gateway::terminal;
 use toolwright_gateway::tools::Tools;
+use toolwright_gateway::{Config, Gateway, terminal};
 
 /// Arguments that select tools and what they may do.
 #[derive(Debug, Args)]
@@ -44,7 +42,7 @@ pub(crate) struct ToolOptions {
 
 impl ToolOptions {
     /// Loads the configuration. Without `[tools]`, the built-in tools work in the current folder.
-    pub(crate) fn config(&self) -> Result<Config, Failure> {
+    pub(crate) fn config(&self) -> Result<Config> {
         let mut config = self.config.load()?;
         let tools = config.tools.get_or_insert_default();
         tools.root = self.root.clone().unwrap_or_else(|| tools.root.clone());
@@ -52,11 +50,11 @@ impl ToolOptions {
     }
 
     /// Returns the selected tools, if there is a selection.
-    pub(crate) async fn selected(&self, tools: &Tools) -> Result<Option<Toolbox>, Failure> {
+    pub(crate) async fn selected(&self, tools: &Tools) -> Result<Option<Toolbox>> {
         let Some(list) = &self.selection else { return Ok(None) };
         let is_known = |name: &str| name.contains('/') || tools.all().handler(name).is_some();
         if !list.split(',').all(|name| is_known(name.trim())) {
-            refreshed(tools.all()).await;
+            drop(refreshed(tools.all()).await);
         }
         let selected = tools.select(list, "--use").await;
         selected.map(Some).map_err(|fault| Failure::usage(fault.message))
@@ -76,7 +74,7 @@ pub(crate) fn context() -> Context {
 }
 
 /// Opens a gateway without a port: its tools, and the ledger, the journal and the handles of the data folder.
-pub(crate) fn open(config: &Config) -> Result<Gateway, Failure> {
+pub(crate) fn open(config: &Config) -> Result<Gateway> {
     let telemetry = Telemetry::open(&config.data, &config.telemetry).map_err(exit::failed)?;
     Gateway::new(config, &environment, telemetry)?.with_data(config).map_err(exit::failed)
 }
@@ -110,7 +108,7 @@ pub(crate) fn warn(toolbox: &Toolbox) {
 }
 
 /// Creates the runtime. Commands that do not need it do not pay for it.
-pub(crate) fn runtime() -> Result<Runtime, Failure> {
+pub(crate) fn runtime() -> Result<Runtime> {
     Builder::new_current_thread().enable_all().build().map_err(exit::io("runtime"))
 }
 
@@ -120,7 +118,7 @@ pub(crate) fn is_interactive() -> bool {
 }
 
 /// Asks for approval on the terminal. Without a terminal the call is rejected.
-pub(crate) fn confirm(approval: &Approval) -> Result<Answer, Failure> {
+pub(crate) fn confirm(approval: &Approval) -> Result<Answer> {
     if !is_interactive() {
         let reason = "There is no terminal to ask for approval. Pass --yes to approve it in \
                       advance.";
@@ -131,7 +129,7 @@ pub(crate) fn confirm(approval: &Approval) -> Result<Answer, Failure> {
 }
 
 /// Asks a person on the terminal whether something may run.
-pub(crate) fn confirm_text(what: &str, reason: &str) -> Result<Answer, Failure> {
+pub(crate) fn confirm_text(what: &str, reason: &str) -> Result<Answer> {
     let mut stderr = io::stderr().lock();
     let (what, reason) = (terminal::plain(what), terminal::plain(reason));
     write!(stderr, "{what}\n{reason} Run it? [y/N] ")
@@ -146,7 +144,7 @@ pub(crate) fn confirm_text(what: &str, reason: &str) -> Result<Answer, Failure> 
 }
 
 /// Lists the tools: as a table, or as definitions in the form that `toolwright args` reads.
-pub(crate) fn list(tools: &Tools, toolbox: Toolbox, is_json: bool) -> Result<(), Failure> {
+pub(crate) fn list(tools: &Tools, toolbox: Toolbox, is_json: bool) -> Result<()> {
     let toolbox = toolbox.with_handles(Arc::new(MemoryHandles::default()));
     let all = toolbox.tools();
     if is_json {

@@ -11,7 +11,7 @@ use toolwright_dialects::dialect::{
 use toolwright_dialects::fit::Aliases;
 use toolwright_dialects::translate::{self, Options, Report, TranslateError, Translator};
 
-use super::exit::{self, Failure};
+use super::exit::{self, Failure, Result};
 use super::input;
 
 /// Number of bytes of a stream that are read at a time.
@@ -73,7 +73,7 @@ enum Kind {
 
 impl Translate {
     /// Runs the translation.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<()> {
         let options = Options {
             strict: self.strict,
             model: self.model.clone(),
@@ -97,7 +97,7 @@ impl Translate {
         error.into()
     }
 
-    fn read_aliases(&self) -> Result<Aliases, Failure> {
+    fn read_aliases(&self) -> Result<Aliases> {
         let Some(path) = &self.aliases else { return Ok(Aliases::default()) };
         let document = input::json(Some(path))?;
         let aliases = document.get("aliases").unwrap_or(&document);
@@ -105,7 +105,7 @@ impl Translate {
             .ok_or_else(|| Failure::failed(format!("{}: no aliases", path.display())))
     }
 
-    fn tools(&self, options: &Options) -> Result<Report, Failure> {
+    fn tools(&self, options: &Options) -> Result<Report> {
         let (from, to) = (tool_codec("--from", &self.from)?, tool_codec("--to", &self.to)?);
         let document = input::json(self.file.as_deref())?;
         let translated = translate::tools(from, to, document, options);
@@ -114,7 +114,7 @@ impl Translate {
         Ok(translated.report)
     }
 
-    fn chat(&self, kind: Kind, options: &Options) -> Result<Report, Failure> {
+    fn chat(&self, kind: Kind, options: &Options) -> Result<Report> {
         let (from, to) = (chat_codec("--from", &self.from)?, chat_codec("--to", &self.to)?);
         let aliases = self.read_aliases()?;
         let context = ReplyContext { stream_usage: true, ..ReplyContext::default() };
@@ -144,7 +144,7 @@ impl Translate {
     }
 
     /// Translates a stream as it arrives. With `--strict` nothing is written before the end.
-    fn stream(&self, translator: Translator<'_>, strict: bool) -> Result<Report, Failure> {
+    fn stream(&self, translator: Translator<'_>, strict: bool) -> Result<Report> {
         let mut source = input::open(self.file.as_deref())?;
         let mut stream = translator.stream();
         let mut stdout = io::stdout().lock();
@@ -187,7 +187,7 @@ impl Translate {
 
     /// Writes the report, and each loss to stderr.
     #[allow(clippy::print_stderr)]
-    fn conclude(&self, report: &Report) -> Result<(), Failure> {
+    fn conclude(&self, report: &Report) -> Result<()> {
         for entry in &report.losses {
             eprintln!("{}: {entry}", entry.loss.severity.word());
         }
@@ -210,7 +210,7 @@ fn wire_request(document: Json) -> WireRequest {
     }
 }
 
-fn chat_codec(option: &str, id: &str) -> Result<&'static dyn ChatCodec, Failure> {
+fn chat_codec(option: &str, id: &str) -> Result<&'static dyn ChatCodec> {
     if id == Dialect::Mcp.id() {
         return Err(Failure::usage(format!("{option}: mcp has tools only, no conversations"))
             .with_hint("use --kind tools"));
@@ -218,7 +218,7 @@ fn chat_codec(option: &str, id: &str) -> Result<&'static dyn ChatCodec, Failure>
     dialect::lookup(id).ok_or_else(|| unknown(option, id))
 }
 
-fn tool_codec(option: &str, id: &str) -> Result<&'static dyn ToolCodec, Failure> {
+fn tool_codec(option: &str, id: &str) -> Result<&'static dyn ToolCodec> {
     match Dialect::from_id(id) {
         Some(dialect) => Ok(dialect::tool_codec(dialect)),
         None => dialect::lookup(id).map(|codec| codec as _).ok_or_else(|| unknown(option, id)),

@@ -14,4 +14,5 @@ pub use part::{
     read_call, read_dialect, read_extra, read_outcome, read_part, read_usage, write_call,
     write_extra, write_outcome, write_part,
 };
+use reader::Result;
 pub use reader::{DocumentError, ObjectReader, items, text};

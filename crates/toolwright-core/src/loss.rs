@@ -22,15 +22,17 @@ pub struct Loss {
     pub severity: Severity,
 }
 
-/// The severity of a loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Expressed in another way; equivalent for the model
-    Note,
-    /// A hint is gone (a cache breakpoint, a title)
-    Minor,
-    /// The model receives less, or a guarantee is enforced by other means
-    Major,
+toolwright_json::words! {
+    /// The severity of a loss.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Severity: word, from_word {
+        /// Expressed in another way; equivalent for the model
+        Note = "note",
+        /// A hint is gone (a cache breakpoint, a title)
+        Minor = "minor",
+        /// The model receives less, or a guarantee is enforced by other means
+        Major = "major",
+    }
 }
 
 /// A place in the source document: the origin of a canonical value, and a field of that value.
@@ -147,25 +149,6 @@ impl PartialEq for Site {
 }
 
 impl Eq for Site {}
-
-impl Severity {
-    /// All severities, least severe first.
-    pub const ALL: [Severity; 3] = [Severity::Note, Severity::Minor, Severity::Major];
-
-    /// Parses a severity.
-    pub fn from_word(word: &str) -> Option<Severity> {
-        Severity::ALL.into_iter().find(|severity| severity.word() == word)
-    }
-
-    /// Returns the name in reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Minor => "minor",
-            Severity::Major => "major",
-        }
-    }
-}
 
 impl Loss {
     /// Creates a loss.

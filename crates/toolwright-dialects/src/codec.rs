@@ -9,20 +9,14 @@ mod fields;
 mod summary;
 
 pub use embed::{EmbedFormat, EmbedLimits};
-pub use error::{DecodeError, DecodeErrorKind};
-pub use fields::{Fields, elements};
+pub use error::{DecodeError, DecodeErrorKind, Result};
+pub use fields::{Fields, elements, parse_frame};
 pub use summary::ResponseSummary;
 
 use crate::frame::{Frame, Framing};
-use toolwright_core::Dialect;
 use toolwright_core::digest::ConversationDigest;
-use toolwright_core::event::Event;
-use toolwright_core::fault::Fault;
-use toolwright_core::part::Part;
 use toolwright_core::profile::Profile;
-use toolwright_core::request::Request;
-use toolwright_core::response::Response;
-use toolwright_core::tool::Tool;
+use toolwright_core::{Dialect, Event, Fault, FaultClass, Part, Request, Response, Tool};
 use toolwright_json::{Json, Object};
 
 /// The model and the API version that a request is fitted to; rules differ by both.
@@ -66,6 +60,28 @@ impl WireReply {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
+
+    /// Returns the fault of a reply that is not a success: what `decode` reads from the body, completed by the status and the
+    /// headers. `id` is the header with the id of the request.
+    pub fn into_fault(
+        mut self,
+        id: Option<&str>,
+        decode: impl FnOnce(Json, FaultClass) -> Result<Fault>,
+    ) -> Fault {
+        let class = FaultClass::from_status(self.status);
+        let fault = decode(std::mem::take(&mut self.body), class).unwrap_or_else(|_| {
+            Fault::new(class, format!("the upstream answered with status {}", self.status))
+        });
+        let number = |name| self.header(name).and_then(|value| value.parse::<u64>().ok());
+        let seconds = number("retry-after").map(|seconds| seconds.saturating_mul(1000));
+        let request_id = || self.header(id?).map(str::to_owned);
+        Fault {
+            status: Some(self.status),
+            retry_after_ms: fault.retry_after_ms.or(number("retry-after-ms")).or(seconds),
+            request_id: fault.request_id.or_else(request_id),
+            ..fault
+        }
+    }
 }
 
 /// Facts about the request that encoding its reply depends on.
@@ -106,13 +122,13 @@ pub trait ToolCodec: Send + Sync {
     /// Encodes a tool definition, as an element of the dialect's list of tools.
     fn encode_tool(&self, tool: &Tool) -> Json;
     /// Decodes an element of a list of tools, in this dialect's shape or another's.
-    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError>;
+    fn decode_tool(&self, wire: Json) -> Result<Tool>;
     /// Encodes the list of tools, in dialects whose elements are not one tool each.
     fn encode_tools(&self, tools: &[Tool]) -> Vec<Json> {
         tools.iter().map(|tool| self.encode_tool(tool)).collect()
     }
     /// Decodes the list of tools.
-    fn decode_tools(&self, wire: Vec<Json>) -> Result<Vec<Tool>, DecodeError> {
+    fn decode_tools(&self, wire: Vec<Json>) -> Result<Vec<Tool>> {
         let wire = wire.into_iter().enumerate();
         wire.map(|(index, wire)| {
             let place = format!("/{index}");
@@ -125,11 +141,11 @@ pub trait ToolCodec: Send + Sync {
     /// Encodes a call, as the dialect places it in an assistant's turn.
     fn encode_call(&self, part: &Part) -> Json;
     /// Decodes a call.
-    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError>;
+    fn decode_call(&self, wire: Json) -> Result<Part>;
     /// Encodes an outcome, as the dialect sends it to the model.
     fn encode_outcome(&self, part: &Part) -> Json;
     /// Decodes an outcome.
-    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError>;
+    fn decode_outcome(&self, wire: Json) -> Result<Part>;
 }
 
 /// Encodes and decodes conversations.
@@ -147,7 +163,7 @@ pub trait ChatCodec: ToolCodec {
     /// summary of a response needs it, whether or not the client does.
     fn ask_for_usage(&self, _request: &mut WireRequest) {}
     /// Decodes a request.
-    fn decode_request(&self, wire: WireRequest) -> Result<Request, DecodeError>;
+    fn decode_request(&self, wire: WireRequest) -> Result<Request>;
     /// The context for encoding the reply to a request of this dialect.
     fn reply_context(&self, request: &Request) -> ReplyContext {
         ReplyContext { model: request.model.clone(), ..ReplyContext::default() }
@@ -155,7 +171,7 @@ pub trait ChatCodec: ToolCodec {
     /// Encodes a response.
     fn encode_response(&self, response: Response, context: &ReplyContext) -> WireReply;
     /// Decodes a response.
-    fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError>;
+    fn decode_response(&self, wire: WireReply) -> Result<Response>;
     /// Whether models behind this vendor write `<think>…</think>` before their text. By default
     /// [`think`](toolwright_core::event::think) then separates it from the text.
     fn has_think_tags(&self) -> bool {
@@ -191,11 +207,7 @@ pub enum FrameStatus {
 /// Decodes the frames of one stream.
 pub trait StreamDecoder: Send {
     /// Decodes a frame and appends its events.
-    fn decode(
-        &mut self,
-        frame: &Frame,
-        events: &mut Vec<Event>,
-    ) -> Result<FrameStatus, DecodeError>;
+    fn decode(&mut self, frame: &Frame, events: &mut Vec<Event>) -> Result<FrameStatus>;
     /// Whether a frame only adds content to a part, so that a [`ResponseSummary`] can skip it. `false` if
     /// in doubt.
     fn is_delta_only(&self, _frame: &Frame) -> bool {

@@ -12,12 +12,12 @@ mod encode;
 
 pub use crate::codec::{EmbedFormat, EmbedLimits};
 
-use crate::codec::{DecodeError, WireRequest};
-use toolwright_core::Dialect;
-use toolwright_core::usage::Usage;
+use crate::codec::{Result, WireRequest};
+use toolwright_core::{Dialect, Usage};
 use toolwright_json::Json;
 
 /// A request to embed texts.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbedRequest {
     /// The vendor's id of the model
@@ -65,14 +65,12 @@ impl EmbedRequest {
     }
 
     /// Sets the purpose.
-    #[must_use]
     pub fn with_kind(mut self, kind: EmbedKind) -> EmbedRequest {
         self.kind = kind;
         self
     }
 
     /// Sets the length of the vectors.
-    #[must_use]
     pub fn with_dimensions(mut self, dimensions: u32) -> EmbedRequest {
         self.dimensions = Some(dimensions);
         self
@@ -86,12 +84,7 @@ impl EmbedFormat {
     }
 
     /// Decodes the reply to a request of `inputs` texts.
-    pub fn decode(
-        self,
-        dialect: Dialect,
-        body: Json,
-        inputs: usize,
-    ) -> Result<Embeddings, DecodeError> {
+    pub fn decode(self, dialect: Dialect, body: Json, inputs: usize) -> Result<Embeddings> {
         decode::decode(self, dialect, body, inputs)
     }
 }

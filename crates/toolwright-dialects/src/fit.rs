@@ -32,12 +32,9 @@ pub use alias::Aliases;
 pub use ids::made as made_id;
 pub use thinking::BANDS;
 
-use toolwright_core::Dialect;
 use toolwright_core::loss::{Loss, Severity, Site};
-use toolwright_core::message::Message;
 use toolwright_core::profile::Profile;
-use toolwright_core::request::Request;
-use toolwright_core::tool::{Tool, ToolChoice};
+use toolwright_core::{Dialect, Message, Request, Tool, ToolChoice};
 
 /// A request that its target can express.
 #[derive(Debug, Clone, PartialEq, Eq)]

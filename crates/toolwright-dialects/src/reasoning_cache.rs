@@ -11,12 +11,11 @@ mod reinject;
 
 use std::fmt;
 
-use toolwright_core::Dialect;
 use toolwright_core::digest::{ConversationDigest, TextDigest};
-use toolwright_core::extra::Extra;
 use toolwright_core::note::is_note;
-use toolwright_core::part::{Body, Part, Signature};
+use toolwright_core::part::Signature;
 use toolwright_core::profile::ReasoningRule;
+use toolwright_core::{Body, Dialect, Extra, Part};
 use toolwright_json::Object;
 
 pub use key::CallKey;

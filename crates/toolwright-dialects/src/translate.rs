@@ -18,7 +18,7 @@ pub use stream::{StreamReader, StreamTranslator};
 pub use vendor::{VendorCodec, VendorStreamDecoder};
 
 use crate::codec::{
-    ChatCodec, DecodeError, DecodeErrorKind, ReplyContext, Target, ToolCodec, WireReply,
+    ChatCodec, DecodeError, DecodeErrorKind, ReplyContext, Result, Target, ToolCodec, WireReply,
     WireRequest,
 };
 use crate::dialect::is_same;
@@ -26,11 +26,9 @@ use crate::fit::restore::{self, Restorer};
 use crate::fit::{Aliases, Refusal, fit};
 use crate::frame::FrameError;
 use crate::reasoning_cache::{self, CachedReasoning};
-use toolwright_core::call::Call;
 use toolwright_core::event::think;
 use toolwright_core::profile::Overrides;
-use toolwright_core::request::Request;
-use toolwright_core::response::Response;
+use toolwright_core::{Call, Request, Response};
 use toolwright_json::{Json, Path};
 
 /// Options for a translation, beyond its source and target dialects: what the caller chooses.
@@ -85,6 +83,7 @@ pub enum TranslateError {
 }
 
 /// One direction between two dialects.
+#[must_use]
 #[derive(Clone, Copy)]
 pub struct Translator<'c> {
     from: &'c dyn ChatCodec,
@@ -105,13 +104,11 @@ impl<'c> Translator<'c> {
     }
 
     /// Sets the aliases of the fitted request, which are undone on the way back.
-    #[must_use]
     pub fn with_aliases(self, aliases: &'c Aliases) -> Translator<'c> {
         Translator { aliases: Some(aliases), ..self }
     }
 
     /// Sets the facts about the request that encoding its reply depends on.
-    #[must_use]
     pub fn with_reply_context(self, context: &'c ReplyContext) -> Translator<'c> {
         Translator { reply_context: Some(context), ..self }
     }
@@ -239,7 +236,7 @@ pub fn decode_response(
     from: &dyn ChatCodec,
     wire: WireReply,
     think_tags: bool,
-) -> Result<Response, DecodeError> {
+) -> Result<Response> {
     let response = from.decode_response(wire)?;
     Ok(if think_tags { think::separate(response) } else { response })
 }

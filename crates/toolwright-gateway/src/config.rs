@@ -17,7 +17,7 @@ mod size;
 mod table;
 mod value;
 
-pub use error::{ConfigError, FilePosition};
+pub use error::{ConfigError, FilePosition, Result};
 pub use file::{Env, File};
 pub(crate) use refer::check_tool;
 pub use refer::{CATALOG, MCP, Names, OFFLINE};

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use toolwright_core::{Fault, Json, Request, Response};
 use toolwright_dialects::frame::Framing;
-use toolwright_runtime::model::Model;
+use toolwright_runtime::Model;
 use toolwright_runtime::upstream::{Incoming, Remote};
 
 use crate::conversation::ConversationId;
@@ -24,7 +24,6 @@ use crate::http::Reply;
 use crate::mcp::McpServers;
 use crate::models::route::{Backend, Candidate, Routes};
 use crate::proxy::coalescing::CoalescingBody;
-use crate::proxy::collect;
 use crate::proxy::endpoint::Purpose;
 use crate::proxy::fallback::Fallback;
 use crate::proxy::finalizer::Finalizer;
@@ -33,7 +32,7 @@ use crate::proxy::prepare::{self, Prepared, ReplyMode, Translation};
 use crate::proxy::send::{self, Failure};
 use crate::proxy::translating::Source;
 use crate::proxy::weight::UNWEIGHED_BYTES;
-use crate::proxy::whole;
+use crate::proxy::{collect, whole};
 use crate::responses::ResponseStore;
 use crate::responses::capture::ResponseCapture;
 use crate::telemetry::BusySpan;

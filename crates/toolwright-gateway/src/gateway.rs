@@ -25,7 +25,7 @@ use crate::approvals::Approvals;
 use crate::catalog::config::CatalogSettings;
 use crate::catalog::tools::{self as catalog_tools, CatalogModels};
 use crate::catalog::{Functions, Prefabs};
-use crate::config::{ConfigError, Env};
+use crate::config::{Env, Result};
 use crate::conversation::{self, Conversations};
 use crate::http::Budget;
 use crate::journal::EffectJournal;
@@ -128,7 +128,7 @@ impl Live {
         env: Env<'_>,
         Shared { telemetry, prefabs, additions }: Shared<'_>,
         before: Before,
-    ) -> Result<Live, ConfigError> {
+    ) -> Result<Live> {
         let routes = Arc::new(routes(config, env, &before.routes)?);
         telemetry.metrics().know(routes.names());
         let servers = McpServers::new(&config.mcp, &config.data, &before.servers)?;
@@ -176,11 +176,7 @@ impl Live {
 
 impl Gateway {
     /// Creates a gateway from a configuration.
-    pub fn new(
-        config: &Config,
-        env: Env<'_>,
-        telemetry: Telemetry,
-    ) -> Result<Gateway, ConfigError> {
+    pub fn new(config: &Config, env: Env<'_>, telemetry: Telemetry) -> Result<Gateway> {
         Gateway::with_additions(config, env, telemetry, Additions::default())
     }
 
@@ -190,7 +186,7 @@ impl Gateway {
         env: Env<'_>,
         telemetry: Telemetry,
         additions: Additions,
-    ) -> Result<Gateway, ConfigError> {
+    ) -> Result<Gateway> {
         let prefabs = Arc::new(Prefabs::new(config.data.clone(), Arc::clone(&config.catalog)));
         let shared = Shared { telemetry: &telemetry, prefabs: &prefabs, additions: &additions };
         let live = Live::new(config, env, shared, Before::default())?;
@@ -245,7 +241,7 @@ impl Gateway {
 
     /// Applies another configuration. Requests in flight continue with the old one, and an
     /// unchanged upstream keeps its connections.
-    pub fn reload(&self, config: &Config, env: Env<'_>) -> Result<(), ConfigError> {
+    pub fn reload(&self, config: &Config, env: Env<'_>) -> Result<()> {
         let old = self.live();
         let (routes, servers) = (Arc::clone(&old.routes), Arc::clone(&old.servers));
         let before = Before { routes, servers, keys: Some(Arc::clone(&old.keys)) };
@@ -284,7 +280,7 @@ fn handle_limits() -> handle::Limits {
     handle::Limits { lifetime: conversation::LIFETIME, ..handle::Limits::default() }
 }
 
-fn routes(config: &Config, env: Env<'_>, before: &Routes) -> Result<Routes, ConfigError> {
+fn routes(config: &Config, env: Env<'_>, before: &Routes) -> Result<Routes> {
     let remotes = config.remotes(env)?.into_values().map(|remote| before.same(remote));
     let aliases = config.models.iter().map(|(name, alias)| {
         let route = AliasRoute { targets: alias.targets.clone(), max_tokens: alias.max_tokens };

@@ -38,7 +38,7 @@ impl EffectJournal {
     pub fn in_file(journal: SqliteJournal) -> EffectJournal {
         let file = Arc::new(journal);
         let unrepeatable = SharedJournal::new(file.without_sync());
-        let journal = SharedJournal::new(Arc::clone(&file));
+        let journal = SharedJournal::of(Arc::clone(&file));
         EffectJournal { journal, unrepeatable, file: Some(file) }
     }
 

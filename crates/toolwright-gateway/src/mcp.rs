@@ -32,7 +32,7 @@ pub use caller::CallerTokens;
 pub use login::{McpTokens, authorization};
 
 use self::config::{McpPlace, McpServer, McpValue, PinMode};
-use crate::config::{ConfigError, MCP};
+use crate::config::{ConfigError, MCP, Result};
 use crate::key;
 use crate::tools::Tools;
 use features::{MayUse, McpFeatures};
@@ -73,15 +73,12 @@ impl McpServers {
         settings: &BTreeMap<String, McpServer>,
         data: &Path,
         before: &McpServers,
-    ) -> Result<McpServers, ConfigError> {
+    ) -> Result<McpServers> {
         McpServers::with_pins(settings, data, before, |pins| pins)
     }
 
     /// Creates the clients of a configuration, which leave the approved definitions of tools as they are.
-    pub fn inspect(
-        settings: &BTreeMap<String, McpServer>,
-        data: &Path,
-    ) -> Result<McpServers, ConfigError> {
+    pub fn inspect(settings: &BTreeMap<String, McpServer>, data: &Path) -> Result<McpServers> {
         McpServers::with_pins(settings, data, &McpServers::default(), Pins::read_only)
     }
 
@@ -90,7 +87,7 @@ impl McpServers {
         data: &Path,
         before: &McpServers,
         set: impl Fn(Pins) -> Pins,
-    ) -> Result<McpServers, ConfigError> {
+    ) -> Result<McpServers> {
         let tokens: Arc<dyn TokenStore> = Arc::new(McpTokens::new(data));
         let mut connected = BTreeMap::new();
         for (name, settings) in servers {

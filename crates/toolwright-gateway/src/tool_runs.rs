@@ -33,9 +33,9 @@ use toolwright_core::{Body, Call, Event, Fault, FaultClass, Message, Request, Re
 use toolwright_dialects::dialect;
 use toolwright_runtime::context::Context as RunContext;
 use toolwright_runtime::handle::HandleStore;
-use toolwright_runtime::model::{EventStream, Model};
-use toolwright_runtime::run::{Agent, Limits, Run, RunError, RunEvent, RunResult};
-use toolwright_runtime::{Caller, Effect, Toolbox};
+use toolwright_runtime::model::EventStream;
+use toolwright_runtime::run::{RunError, RunEvent, RunResult};
+use toolwright_runtime::{Agent, Caller, Effect, Limits, Model, Run, Toolbox};
 
 use self::effects::Effects;
 use self::events::run_events;

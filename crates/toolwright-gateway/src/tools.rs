@@ -27,7 +27,7 @@ use toolwright_runtime::{Handler, Limits, Toolbox};
 
 pub use self::builtins::Builtins;
 use self::lazy::LazyToolbox;
-use crate::config::{CATALOG, ConfigError, MCP};
+use crate::config::{CATALOG, ConfigError, MCP, Result};
 use crate::fault::unavailable;
 use crate::key::Client;
 
@@ -97,7 +97,7 @@ pub struct Tools {
 
 impl Tools {
     /// Puts the tools of a gateway together.
-    pub fn new(parts: Contributions) -> Result<Tools, ConfigError> {
+    pub fn new(parts: Contributions) -> Result<Tools> {
         let Contributions { builtins, handlers, catalog, ledger, sources, .. } = parts;
         let names = builtins.handlers.iter().map(|handler| handler.tool().name.clone()).collect();
         let (policy, records) = (builtins.policy(), Arc::clone(&ledger));

@@ -6,18 +6,17 @@ use crate::value::{Json, Number, Object, write};
 const START: usize = 512;
 
 /// The text of an object that is being written.
+#[must_use]
 #[derive(Debug, Clone)]
 pub struct Line(String);
 
 impl Line {
     /// Creates an empty object.
-    #[must_use]
     pub fn new() -> Line {
         Line::after("{")
     }
 
     /// Returns a copy to continue.
-    #[must_use]
     pub fn fork(&self) -> Line {
         Line::after(&self.0)
     }
@@ -29,21 +28,18 @@ impl Line {
     }
 
     /// Adds a string.
-    #[must_use]
     pub fn string(mut self, key: &str, value: &str) -> Line {
         self.put_string(key, value);
         self
     }
 
     /// Adds a count.
-    #[must_use]
     pub fn count(mut self, key: &str, value: usize) -> Line {
         self.put_count(key, value as u64);
         self
     }
 
     /// Adds the members of an object.
-    #[must_use]
     pub fn members(mut self, object: &Object) -> Line {
         for (key, value) in object.iter() {
             self.put(key, value);
@@ -52,7 +48,6 @@ impl Line {
     }
 
     /// Adds `null`.
-    #[must_use]
     pub fn null(mut self, key: &str) -> Line {
         self.key(key);
         self.0.push_str("null");
@@ -60,7 +55,6 @@ impl Line {
     }
 
     /// Begins a nested object; members are added to it until [`Line::close`].
-    #[must_use]
     pub fn open(mut self, key: &str) -> Line {
         self.key(key);
         self.0.push('{');
@@ -68,14 +62,12 @@ impl Line {
     }
 
     /// Ends the innermost object.
-    #[must_use]
     pub fn close(mut self) -> Line {
         self.0.push('}');
         self
     }
 
     /// Begins an array with a single object; members are added to it until [`Line::close_only`].
-    #[must_use]
     pub fn open_only(mut self, key: &str) -> Line {
         self.key(key);
         self.0.push_str("[{");
@@ -83,7 +75,6 @@ impl Line {
     }
 
     /// Ends an array with a single object.
-    #[must_use]
     pub fn close_only(mut self) -> Line {
         self.0.push_str("}]");
         self

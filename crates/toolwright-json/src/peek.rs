@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::value::build::Tree;
-use crate::value::parse::{self, JsonError, Reader};
+use crate::value::parse::{self, Reader, Result};
 use crate::value::schema_cache::SchemaCache;
 use crate::value::{Hints, Json};
 
@@ -26,15 +26,12 @@ use crate::value::{Hints, Json};
 pub fn peek<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
-) -> Result<[Option<Member<'b>>; N], JsonError> {
+) -> Result<[Option<Member<'b>>; N]> {
     look(bytes, keys, |reader, _, depth| reader.skip(depth))
 }
 
 /// Parses a document whose root is an object, and calls `each` for every member.
-pub fn each_member<'b>(
-    bytes: &'b [u8],
-    mut each: impl FnMut(&str, Member<'b>),
-) -> Result<(), JsonError> {
+pub fn each_member<'b>(bytes: &'b [u8], mut each: impl FnMut(&str, Member<'b>)) -> Result<()> {
     let document = parse::utf8(bytes)?;
     parse::members(document, |reader, key, depth| {
         let start = reader.at;
@@ -51,7 +48,7 @@ pub fn peek_and_parse<'b, const N: usize>(
     keys: &[&str; N],
     hints: &'b Hints,
     schema_cache: &'b SchemaCache,
-) -> Result<([Option<Member<'b>>; N], Json), JsonError> {
+) -> Result<([Option<Member<'b>>; N], Json)> {
     let mut root = Json::members();
     let found = look(bytes, keys, |reader, key, depth| {
         reader.hints = hints;
@@ -85,8 +82,8 @@ pub fn guess_string<'b>(bytes: &'b [u8], key: &str) -> Option<&'b str> {
 fn look<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],
-    mut each: impl FnMut(&mut Reader<'b>, &str, usize) -> Result<(), JsonError>,
-) -> Result<[Option<Member<'b>>; N], JsonError> {
+    mut each: impl FnMut(&mut Reader<'b>, &str, usize) -> Result<()>,
+) -> Result<[Option<Member<'b>>; N]> {
     let document = parse::utf8(bytes)?;
     let mut found = [const { None }; N];
     parse::members(document, |reader, key, depth| {

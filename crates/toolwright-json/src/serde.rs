@@ -25,6 +25,8 @@ pub struct SerdeError {
     message: String,
 }
 
+type Result<T, E = SerdeError> = std::result::Result<T, E>;
+
 impl SerdeError {
     /// Returns the JSON Pointer to the value; empty for the root.
     pub fn path(&self) -> &str {
@@ -55,12 +57,12 @@ impl de::Error for SerdeError {
 
 impl Json {
     /// Deserializes a Rust value.
-    pub fn to<'de, T: Deserialize<'de>>(&'de self) -> Result<T, SerdeError> {
+    pub fn to<'de, T: Deserialize<'de>>(&'de self) -> Result<T> {
         T::deserialize(self)
     }
 
     /// Serializes a Rust value. Numbers that JSON cannot express (`NaN`, infinity) become `null`.
-    pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Json, SerdeError> {
+    pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Json> {
         let text =
             serde_json::to_string(value).map_err(|error| SerdeError::new(error.to_string()))?;
         Json::parse(&text).map_err(|error| SerdeError::new(error.to_string()))
@@ -141,7 +143,7 @@ impl Json {
 
 macro_rules! integers {
     ($($method:ident $visit:ident $kind:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
             match whole::<$kind>(self) {
                 Some(value) => visitor.$visit(value),
                 None => Err(self.out_of_range(stringify!($kind))),
@@ -153,7 +155,7 @@ macro_rules! integers {
 impl<'de> Deserializer<'de> for &'de Json {
     type Error = SerdeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self {
             Json::Null => visitor.visit_unit(),
             Json::Bool(value) => visitor.visit_bool(*value),
@@ -192,7 +194,7 @@ impl<'de> Deserializer<'de> for &'de Json {
         deserialize_u64 visit_u64 u64
     }
 
-    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let digits = match self {
             Json::Number(number) => number.as_str().parse().ok(),
             _ => None,
@@ -203,11 +205,11 @@ impl<'de> Deserializer<'de> for &'de Json {
         }
     }
 
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         self.deserialize_f64(visitor)
     }
 
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self {
             Json::Number(number) if number.as_f64().is_finite() => {
                 visitor.visit_f64(number.as_f64())
@@ -216,7 +218,7 @@ impl<'de> Deserializer<'de> for &'de Json {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         if self.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
@@ -224,7 +226,7 @@ impl<'de> Deserializer<'de> for &'de Json {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, SerdeError> {
+    ) -> Result<V::Value> {
         self.deserialize_any(visitor)
     }
 
@@ -232,7 +234,7 @@ impl<'de> Deserializer<'de> for &'de Json {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, SerdeError> {
+    ) -> Result<V::Value> {
         if name == any::NAME {
             return visitor.visit_byte_buf(self.compact().into_bytes());
         }
@@ -244,7 +246,7 @@ impl<'de> Deserializer<'de> for &'de Json {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, SerdeError> {
+    ) -> Result<V::Value> {
         match self {
             Json::String(name) => visitor.visit_enum(Variant { name, content: None }),
             Json::Object(object) => match distinct(object).as_slice() {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::value::Json;
-use crate::value::parse::{self, JsonError, Reader};
+use crate::value::parse::{self, Reader, Result};
 
 /// Walks through the members of a document whose root is an object.
 ///
@@ -28,8 +28,8 @@ use crate::value::parse::{self, JsonError, Reader};
 /// ```
 pub fn skim<'t>(
     bytes: &'t [u8],
-    each: impl FnMut(&str, &mut Value<'_, 't>) -> Result<(), JsonError>,
-) -> Result<(), JsonError> {
+    each: impl FnMut(&str, &mut Value<'_, 't>) -> Result<()>,
+) -> Result<()> {
     Reader::new(parse::utf8(bytes)?).document(|reader| {
         if reader.peek() != Some(b'{') {
             return Err(reader.error("expected an object"));
@@ -47,28 +47,25 @@ pub struct Value<'r, 't> {
 
 impl<'t> Value<'_, 't> {
     /// Returns the text of a string, copied only if it has escapes; `None` for another type.
-    pub fn text(&mut self) -> Result<Option<Cow<'t, str>>, JsonError> {
+    pub fn text(&mut self) -> Result<Option<Cow<'t, str>>> {
         if self.is_text() { self.reader.string().map(Some) } else { Ok(None) }
     }
 
     /// Returns the value as a tree.
-    pub fn json(&mut self) -> Result<Json, JsonError> {
+    pub fn json(&mut self) -> Result<Json> {
         if self.is_read() { Ok(Json::Null) } else { self.reader.value(self.depth) }
     }
 
     /// Walks through the members of an object; does nothing for another type.
     pub fn members(
         &mut self,
-        each: impl FnMut(&str, &mut Value<'_, 't>) -> Result<(), JsonError>,
-    ) -> Result<(), JsonError> {
+        each: impl FnMut(&str, &mut Value<'_, 't>) -> Result<()>,
+    ) -> Result<()> {
         if self.begins_with(b'{') { members(self.reader, self.depth, each) } else { Ok(()) }
     }
 
     /// Walks through the items of an array; does nothing for another type.
-    pub fn items(
-        &mut self,
-        mut each: impl FnMut(&mut Value<'_, 't>) -> Result<(), JsonError>,
-    ) -> Result<(), JsonError> {
+    pub fn items(&mut self, mut each: impl FnMut(&mut Value<'_, 't>) -> Result<()>) -> Result<()> {
         if !self.begins_with(b'[') {
             return Ok(());
         }
@@ -98,8 +95,8 @@ impl<'t> Value<'_, 't> {
 fn members<'t>(
     reader: &mut Reader<'t>,
     depth: usize,
-    mut each: impl FnMut(&str, &mut Value<'_, 't>) -> Result<(), JsonError>,
-) -> Result<(), JsonError> {
+    mut each: impl FnMut(&str, &mut Value<'_, 't>) -> Result<()>,
+) -> Result<()> {
     reader.members(depth, |reader, key: Cow<'_, str>, depth| {
         visit(reader, depth, &mut |value: &mut Value<'_, 't>| each(&key, value))
     })
@@ -109,8 +106,8 @@ fn members<'t>(
 fn visit<'t>(
     reader: &mut Reader<'t>,
     depth: usize,
-    each: &mut impl FnMut(&mut Value<'_, 't>) -> Result<(), JsonError>,
-) -> Result<(), JsonError> {
+    each: &mut impl FnMut(&mut Value<'_, 't>) -> Result<()>,
+) -> Result<()> {
     let start = reader.at;
     each(&mut Value { reader, depth, start })?;
     if reader.at == start {

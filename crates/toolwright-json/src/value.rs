@@ -16,6 +16,7 @@ pub(crate) mod write;
 pub use hints::{Hints, KnownKeys};
 pub use number::Number;
 pub use object::{Key, Object};
+use parse::Result;
 pub use parse::{JsonError, MAX_DEPTH};
 pub use pointer::Path;
 pub use schema_cache::SchemaCache;
@@ -42,18 +43,18 @@ pub enum Json {
 
 impl Json {
     /// Parses a JSON document.
-    pub fn parse(text: &str) -> Result<Json, JsonError> {
+    pub fn parse(text: &str) -> Result<Json> {
         parse::document(text, &Hints::NONE)
     }
 
     /// Parses a JSON document of which something is known.
-    pub fn parse_with(text: &str, hints: &Hints) -> Result<Json, JsonError> {
+    pub fn parse_with(text: &str, hints: &Hints) -> Result<Json> {
         parse::document(text, hints)
     }
 
     /// Parses a JSON document with another maximum depth than [`MAX_DEPTH`], such as a record that contains documents
     /// which have it.
-    pub fn parse_deep(text: &str, max_depth: usize) -> Result<Json, JsonError> {
+    pub fn parse_deep(text: &str, max_depth: usize) -> Result<Json> {
         parse::deep_document(text, max_depth)
     }
 
@@ -70,12 +71,12 @@ impl Json {
     }
 
     /// Parses a JSON document from bytes that may not be UTF-8.
-    pub fn parse_bytes(bytes: &[u8]) -> Result<Json, JsonError> {
+    pub fn parse_bytes(bytes: &[u8]) -> Result<Json> {
         Json::parse_bytes_with(bytes, &Hints::NONE)
     }
 
     /// Parses a JSON document of which something is known from bytes that may not be UTF-8.
-    pub fn parse_bytes_with(bytes: &[u8], hints: &Hints) -> Result<Json, JsonError> {
+    pub fn parse_bytes_with(bytes: &[u8], hints: &Hints) -> Result<Json> {
         parse::document(parse::utf8(bytes)?, hints)
     }
 
@@ -273,6 +274,49 @@ impl<T: Into<Json>> From<Option<T>> for Json {
     fn from(value: Option<T>) -> Json {
         value.map_or(Json::Null, Into::into)
     }
+}
+
+/// Defines an enum of words: its values, `ALL` of them, a method that returns the word of a value, and a function that
+/// finds the value of a word.
+///
+/// ```
+/// toolwright_json::words! {
+///     /// How it ended.
+///     #[derive(Debug, Clone, Copy, PartialEq)]
+///     pub enum End: word, from_word {
+///         /// As it should
+///         Done = "done",
+///         /// Otherwise
+///         Failed = "failed",
+///     }
+/// }
+/// assert_eq!(End::from_word("failed").map(End::word), Some("failed"));
+/// ```
+#[macro_export]
+macro_rules! words {
+    ($(#[$about:meta])* $vis:vis enum $name:ident: $word:ident $(, $find:ident)? {
+        $($(#[$own:meta])* $value:ident = $text:literal),+ $(,)?
+    }) => {
+        $(#[$about])*
+        $vis enum $name { $($(#[$own])* $value,)+ }
+
+        impl $name {
+            /// Every value.
+            $vis const ALL: [$name; [$($text),+].len()] = [$($name::$value),+];
+
+            /// Returns the word.
+            $vis const fn $word(self) -> &'static str {
+                match self { $($name::$value => $text,)+ }
+            }
+
+            $(
+                /// Returns the value of a word.
+                $vis fn $find(word: &str) -> Option<$name> {
+                    $name::ALL.into_iter().find(|own| own.$word() == word)
+                }
+            )?
+        }
+    };
 }
 
 /// Builds an [`Object`] from `key: value` pairs in writing order.

@@ -38,7 +38,7 @@ pub(crate) fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 fn expand(function: &Function) -> TokenStream {
-    let (item, home) = (&function.item, &function.options.home);
+    let (item, home) = (&function.item, &function.options.home());
     let (ident, visibility) = (&item.sig.ident, &item.vis);
     let conditions: Vec<&Attribute> =
         item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect();

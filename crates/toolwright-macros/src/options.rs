@@ -29,6 +29,7 @@ const NAMES: [&str; 14] = [
 ];
 
 /// The parsed options of `#[tool(…)]`.
+#[derive(Default)]
 pub(crate) struct Options {
     pub(crate) name: Option<String>,
     pub(crate) description: Option<String>,
@@ -44,8 +45,8 @@ pub(crate) struct Options {
     pub(crate) envelope: Option<Envelope>,
     /// The names, and their positions
     pub(crate) hidden: Vec<(String, Span)>,
-    /// The path of `toolwright`
-    pub(crate) home: Path,
+    /// The path of `toolwright`, if it is another
+    home: Option<Path>,
     given: Vec<String>,
 }
 
@@ -64,29 +65,14 @@ pub(crate) enum Envelope {
 }
 
 impl Options {
-    /// Creates default options.
-    pub(crate) fn new() -> Options {
-        Options {
-            name: None,
-            description: None,
-            title: None,
-            version: None,
-            effect: None,
-            deadline: None,
-            cache: None,
-            retries: None,
-            concurrency: None,
-            budget: None,
-            envelope: None,
-            hidden: Vec::new(),
-            home: syn::parse_quote!(::toolwright),
-            given: Vec::new(),
-        }
+    /// Returns the path of `toolwright`.
+    pub(crate) fn home(&self) -> Path {
+        self.home.clone().unwrap_or_else(|| syn::parse_quote!(::toolwright))
     }
 
     /// Parses the options; problems are added to `errors`.
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Vec<Error>) -> Options {
-        let mut options = Options::new();
+        let mut options = Options::default();
         let parser = syn::meta::parser(|meta| {
             if let Err(error) = options.set(&meta) {
                 errors.push(error);
@@ -124,7 +110,7 @@ impl Options {
                 let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
                 self.hidden = names.map(|name| (name.to_owned(), list.span())).collect();
             }
-            "crate" => self.home = words(meta)?.parse()?,
+            "crate" => self.home = Some(words(meta)?.parse()?),
             _ => return Err(meta.error(unknown(&name))),
         }
         self.given.push(name);

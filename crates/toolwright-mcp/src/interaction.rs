@@ -18,9 +18,9 @@ use toolwright_json::Object;
 use super::message::{Notification, RpcError};
 use super::protocol::{ELICIT, LIST_ROOTS, LOG, METHOD_NOT_FOUND, PROGRESS, SAMPLE};
 use super::redaction;
-use toolwright_runtime::error::ToolError;
 use toolwright_runtime::redact::known::KnownSecrets;
-use toolwright_runtime::session::{Pauses, Scope, Session};
+use toolwright_runtime::session::Pauses;
+use toolwright_runtime::{Scope, Session, ToolError};
 
 /// How long a caller may take to answer.
 const ANSWER_DEADLINE: Duration = Duration::from_mins(10);
@@ -190,6 +190,7 @@ pub(super) fn capability(method: &str) -> Option<&'static str> {
 pub type NotificationHandler = Arc<dyn Fn(Notification) + Send + Sync>;
 
 /// What the caller can do while a tool runs.
+#[must_use]
 #[derive(Clone, Default)]
 pub struct Interaction {
     input: Option<Arc<dyn InputHandler>>,
@@ -210,14 +211,12 @@ impl Interaction {
     }
 
     /// Sets who gives input.
-    #[must_use]
     pub fn with_input(mut self, input: impl InputHandler) -> Interaction {
         self.input = Some(Arc::new(input));
         self
     }
 
     /// Sets who receives notifications: those of the server's log, and of progress if they are wanted.
-    #[must_use]
     pub fn with_notifications(
         mut self,
         wants_progress: bool,

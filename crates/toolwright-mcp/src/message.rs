@@ -53,6 +53,7 @@ pub struct Response {
 }
 
 /// An error of JSON-RPC.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct RpcError {
@@ -87,7 +88,6 @@ impl RpcError {
     }
 
     /// The same error in an era: the code of unknown resources differs.
-    #[must_use]
     pub fn in_era(self, era: Era) -> RpcError {
         match (self.code, era) {
             (RESOURCE_NOT_FOUND, Era::Stateless) => RpcError { code: INVALID_PARAMS, ..self },
@@ -96,7 +96,6 @@ impl RpcError {
     }
 
     /// Adds further information.
-    #[must_use]
     pub fn with_data(mut self, data: impl Into<Json>) -> RpcError {
         self.data = Some(data.into());
         self

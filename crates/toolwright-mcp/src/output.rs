@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use toolwright_core::Json;
-use toolwright_core::part::Body;
+use toolwright_core::{Body, Json};
 use toolwright_dialects::dialect::ToolCodec;
 use toolwright_dialects::dialect::mcp::{Era, Mcp};
 use toolwright_json::Object;
 
-use toolwright_runtime::error::ToolError;
 use toolwright_runtime::handle::shape;
 use toolwright_runtime::handler::ToolResult;
-use toolwright_runtime::output::{Content, Output, Piece};
+use toolwright_runtime::output::{Content, Piece};
+use toolwright_runtime::{Output, ToolError};
 
 /// A result as the server sent it, for hosts that pass it on.
 #[derive(Debug, Clone)]

@@ -36,8 +36,7 @@ use super::protocol::{
     SUBSCRIBE, UNSUBSCRIBE, UNSUPPORTED_VERSION, VERSIONS, implementation, meta,
 };
 use pending::PendingCalls;
-use toolwright_runtime::session::Session;
-use toolwright_runtime::toolbox::Toolbox;
+use toolwright_runtime::{Session, Toolbox};
 
 /// How long clients may keep a list, in milliseconds.
 const TTL_MS: u64 = 60_000;

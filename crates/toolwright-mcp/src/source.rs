@@ -28,12 +28,10 @@ use super::header::{self, ParameterHeader};
 use super::pins::DefinitionPins;
 use pinned::PinnedTools;
 use remote::{RemoteTool, Visibility};
-use toolwright_runtime::error::ToolError;
-use toolwright_runtime::handle;
-use toolwright_runtime::handler::Handler;
-use toolwright_runtime::session::Session;
-use toolwright_runtime::settings::{Effect, Fill, SlotOutput, ValueForm};
 use toolwright_runtime::toolbox::{SourceError, SourceFuture, SourceProblem, ToolPage, ToolSource};
+use toolwright_runtime::{
+    Effect, Fill, Handler, Session, SlotOutput, ToolError, ValueForm, handle,
+};
 
 /// Names that every vendor accepts.
 const NAMES: NameRule = NameRule { charset: Charset::Word, letter_first: true, max: 64 };
@@ -65,6 +63,7 @@ pub trait ClientSelector: Send + Sync + 'static {
 }
 
 /// The tools of a server, as a source of a toolbox.
+#[must_use]
 pub struct McpSource {
     client: Client,
     selector: Option<Arc<dyn ClientSelector>>,
@@ -123,28 +122,24 @@ impl McpSource {
 
     /// Calls the tools through clients that are chosen for each call. The tools are listed through the client of the
     /// source.
-    #[must_use]
     pub fn with_selector(mut self, selector: Arc<dyn ClientSelector>) -> McpSource {
         self.selector = Some(selector);
         self
     }
 
     /// Sets the prefix of the names.
-    #[must_use]
     pub fn with_prefix(mut self, prefix: impl Into<String>) -> McpSource {
         self.prefix = prefix.into();
         self
     }
 
     /// Offers a tool under a name without the prefix.
-    #[must_use]
     pub fn with_name(mut self, tool: impl Into<String>, name: impl Into<String>) -> McpSource {
         self.names.insert(tool.into(), name.into());
         self
     }
 
     /// Hides a parameter of a tool from models and fills it with a value of the host.
-    #[must_use]
     pub fn with_fill(
         mut self,
         tool: impl Into<String>,
@@ -158,7 +153,6 @@ impl McpSource {
     /// Stores a part of the results of a tool in a slot of the conversation. The part is a JSON Pointer into the
     /// structured content, or into the content of a result without it: that of its only block (text is parsed if it is
     /// JSON), or an array of its blocks. The empty pointer means all.
-    #[must_use]
     pub fn with_slot(
         mut self,
         tool: impl Into<String>,
@@ -170,7 +164,6 @@ impl McpSource {
     }
 
     /// Sets the form in which a parameter of a tool receives values behind handles.
-    #[must_use]
     pub fn with_form(
         mut self,
         tool: impl Into<String>,
@@ -183,14 +176,12 @@ impl McpSource {
 
     /// Hides the results of a tool from models, whatever their size. A model receives a handle with the type, the size
     /// and the keys of the result, without values.
-    #[must_use]
     pub fn with_hidden_results(mut self, tool: impl Into<String>) -> McpSource {
         self.hidden_results.insert(tool.into());
         self
     }
 
     /// Sets the deadline of calls.
-    #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> McpSource {
         self.deadline = deadline;
         self
@@ -198,7 +189,6 @@ impl McpSource {
 
     /// Believes what the server says about the effects of its tools. Otherwise every call counts as one with an
     /// effect.
-    #[must_use]
     pub fn with_trusted_annotations(mut self) -> McpSource {
         self.trusts_annotations = true;
         self
@@ -211,7 +201,6 @@ impl McpSource {
     }
 
     /// Compares the definitions of tools with those that were approved, when they are listed and before calls.
-    #[must_use]
     pub fn with_pins(mut self, pins: Arc<dyn DefinitionPins>) -> McpSource {
         self.pins = Some(Arc::new(PinnedTools::new(self.client.clone(), pins)));
         self

@@ -143,6 +143,7 @@ impl<T> Parameter<T> {
 }
 
 /// Builds a tool definition from parameters.
+#[must_use]
 pub struct Definition {
     tool: Tool,
     generator: SchemaGenerator,
@@ -167,35 +168,30 @@ impl Definition {
     }
 
     /// Sets the description.
-    #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Definition {
         self.tool.description = Some(description.into());
         self
     }
 
     /// Sets the display name.
-    #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Definition {
         self.tool.title = Some(title.into());
         self
     }
 
     /// Sets a boolean hint, named as in MCP, to true.
-    #[must_use]
     pub fn with_hint(mut self, hint: &'static str) -> Definition {
         self.hints.insert(hint, true);
         self
     }
 
     /// Sets the schema of the results.
-    #[must_use]
     pub fn with_output(mut self, schema: Option<Json>) -> Definition {
         self.tool.output = schema;
         self
     }
 
     /// Adds a parameter.
-    #[must_use]
     pub fn with<T>(mut self, parameter: &Parameter<T>) -> Definition {
         let mut schema = (parameter.schema)(&mut self.generator);
         if let Some(description) = parameter.description {

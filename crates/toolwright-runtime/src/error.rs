@@ -10,6 +10,7 @@ pub const IN_DOUBT: &str =
 ///
 /// It does not implement [`std::error::Error`], because that would rule out the conversion from
 /// every error.
+#[must_use]
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolError {
@@ -35,21 +36,18 @@ impl ToolError {
     }
 
     /// Sets the kind.
-    #[must_use]
     pub fn with_kind(mut self, kind: impl Into<String>) -> ToolError {
         self.kind = kind.into();
         self
     }
 
     /// Sets the kind of failure of the call, if it is another than that of a failed tool.
-    #[must_use]
     pub fn with_call_kind(mut self, kind: CallErrorKind) -> ToolError {
         self.call_kind = Some(kind);
         self
     }
 
     /// Marks the error as transient: the call had no effect and may be repeated.
-    #[must_use]
     pub fn retryable(mut self) -> ToolError {
         self.retryable = true;
         self
@@ -111,48 +109,48 @@ impl CallError {
     }
 }
 
-macro_rules! kinds {
-    ($($name:ident $word:literal $doc:literal)*) => {
-        /// The kinds of failure.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum CallErrorKind { $(#[doc = $doc] $name,)* }
-
-        impl CallErrorKind {
-            /// Every kind.
-            pub const ALL: &[CallErrorKind] = &[$(CallErrorKind::$name),*];
-
-            /// Returns the name in envelopes, ledgers and logs.
-            pub fn as_str(self) -> &'static str {
-                match self { $(CallErrorKind::$name => $word,)* }
-            }
-
-            /// Parses a name written by [`as_str`](CallErrorKind::as_str).
-            pub fn from_name(name: &str) -> Option<CallErrorKind> {
-                Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
-            }
-        }
-    };
-}
-
-kinds! {
-    UnknownTool "unknown_tool" "No tool has this name"
-    NotAllowed "not_allowed" "The policy denies this call"
-    Rejected "rejected" "A person rejected the call"
-    InvalidJson "invalid_json" "The arguments could not be parsed"
-    InvalidArguments "invalid_arguments" "The arguments violate the tool's schema"
-    Truncated "truncated" "The model was cut off while it wrote the call"
-    BadHandle "bad_handle" "The handle is unknown, expired or belongs to another owner"
-    EmptySlot "empty_slot" "A slot that the tool needs has no value, or an earlier call that uses it waits for approval"
-    MissingContext "missing_context" "The run has no context of the type that the tool needs"
-    Failed "failed" "The tool returned an error"
-    Panicked "panicked" "The tool crashed"
-    TimedOut "timed_out" "The deadline passed"
-    Cancelled "cancelled" "The run was cancelled"
-    Busy "busy" "Too many calls are running"
-    Uncertain "uncertain" "An earlier attempt may have had its effect; it was not repeated"
-    Unavailable "unavailable" "The source of the tool cannot be reached, or defines the tool incorrectly"
-    Unrecorded "unrecorded" "The journal could not be written, so nothing was done"
-    RateLimited "rate_limited" "The caller has made too many calls in a minute"
-    Waiting "waiting" "A call within it waits for a person"
+toolwright_json::words! {
+    /// The kinds of failure.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum CallErrorKind: as_str, from_name {
+        /// No tool has this name
+        UnknownTool = "unknown_tool",
+        /// The policy denies this call
+        NotAllowed = "not_allowed",
+        /// A person rejected the call
+        Rejected = "rejected",
+        /// The arguments could not be parsed
+        InvalidJson = "invalid_json",
+        /// The arguments violate the tool's schema
+        InvalidArguments = "invalid_arguments",
+        /// The model was cut off while it wrote the call
+        Truncated = "truncated",
+        /// The handle is unknown, expired or belongs to another owner
+        BadHandle = "bad_handle",
+        /// A slot that the tool needs has no value, or an earlier call that uses it waits for approval
+        EmptySlot = "empty_slot",
+        /// The run has no context of the type that the tool needs
+        MissingContext = "missing_context",
+        /// The tool returned an error
+        Failed = "failed",
+        /// The tool crashed
+        Panicked = "panicked",
+        /// The deadline passed
+        TimedOut = "timed_out",
+        /// The run was cancelled
+        Cancelled = "cancelled",
+        /// Too many calls are running
+        Busy = "busy",
+        /// An earlier attempt may have had its effect; it was not repeated
+        Uncertain = "uncertain",
+        /// The source of the tool cannot be reached, or defines the tool incorrectly
+        Unavailable = "unavailable",
+        /// The journal could not be written, so nothing was done
+        Unrecorded = "unrecorded",
+        /// The caller has made too many calls in a minute
+        RateLimited = "rate_limited",
+        /// A call within it waits for a person
+        Waiting = "waiting",
+    }
 }

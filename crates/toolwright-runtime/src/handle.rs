@@ -19,18 +19,15 @@ mod slot;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-pub use admit::add_hint;
-pub use admit::admit;
 pub(crate) use admit::admit_in;
+pub use admit::{add_hint, admit};
 pub use budget::budget;
 pub use memory::{Limits, MemoryHandles};
 pub use place::{parts_output, read_output, write_output};
-pub use preview::shape;
-pub use preview::{PREVIEW_MAX, preview};
+pub use preview::{PREVIEW_MAX, preview, shape};
 #[cfg(feature = "builtin")]
 pub(crate) use preview::{names, size};
-pub use resolve::find as find_handles;
-pub use resolve::{HandleFailure, RESOLVED_MAX, conceal, resolve};
+pub use resolve::{HandleFailure, RESOLVED_MAX, conceal, find as find_handles, resolve};
 pub(crate) use resolve::{handles, has_moved, resolve_as, shows};
 pub use slot::{find_slot, has_slot, put_in_slot, reply};
 #[cfg(feature = "sqlite")]

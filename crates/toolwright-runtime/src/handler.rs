@@ -27,6 +27,7 @@ pub type ToolResult = Result<Output, ToolError>;
 type Running = Pin<Box<dyn Future<Output = ToolResult> + Send>>;
 
 /// A tool with the function that runs it.
+#[must_use]
 #[derive(Clone)]
 pub struct Handler {
     tool: Arc<Tool>,
@@ -177,14 +178,12 @@ impl Handler {
     }
 
     /// Renames the tool.
-    #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Handler {
         Arc::make_mut(&mut self.tool).name = name.into();
         self
     }
 
     /// Adds a type that the context of every run must contain.
-    #[must_use]
     pub fn with_need(mut self, need: Need) -> Handler {
         self.needs.push(need);
         self
@@ -192,7 +191,6 @@ impl Handler {
 
     /// Sets a context value for this tool alone. Other tools do not see it, and a run need not
     /// provide it.
-    #[must_use]
     pub fn with_own<T: Any + Send + Sync>(mut self, value: T) -> Handler {
         self.own = self.own.with(value);
         self.needs.retain(|need| !self.own.meets(need));
@@ -200,7 +198,6 @@ impl Handler {
     }
 
     /// Replaces the settings.
-    #[must_use]
     pub fn with_settings(mut self, settings: Settings) -> Handler {
         self.settings = settings;
         self
@@ -208,21 +205,18 @@ impl Handler {
 
     /// Sets the version of the function. Change it when the function does something else under the same
     /// definition, so that outcomes of the earlier function are not reused.
-    #[must_use]
     pub fn with_version(mut self, version: impl Into<String>) -> Handler {
         self.settings.version = Some(version.into());
         self
     }
 
     /// Sets the name by which a source returns exactly this version.
-    #[must_use]
     pub fn with_exact_name(mut self, name: impl Into<String>) -> Handler {
         self.settings.exact_name = Some(name.into());
         self
     }
 
     /// Sets the deadline of a call.
-    #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Handler {
         self.settings.deadline = deadline;
         self
@@ -230,21 +224,18 @@ impl Handler {
 
     /// Lets a caller that stops waiting wait until the function has returned, which it does soon after the token of its
     /// scope is cancelled. By then it has ended what it started, such as a process.
-    #[must_use]
     pub fn with_stop_on_cancel(mut self) -> Handler {
         self.settings.stops_on_cancel = true;
         self
     }
 
     /// Sets retries of retryable errors.
-    #[must_use]
     pub fn with_retry(mut self, retry: Retry) -> Handler {
         self.settings.retry = Some(retry);
         self
     }
 
     /// Caches results for a duration. Only tools without effects use the cache.
-    #[must_use]
     pub fn with_cache(mut self, lifetime: Duration) -> Handler {
         self.settings.cache = Some(lifetime);
         self
@@ -252,42 +243,36 @@ impl Handler {
 
     /// Never caches results, also if a cache is set: they depend on more than the caller and the arguments, such as on
     /// a token that only the request has.
-    #[must_use]
     pub fn without_cache(mut self) -> Handler {
         self.settings.is_never_cached = true;
         self
     }
 
     /// Limits the number of concurrent calls.
-    #[must_use]
     pub fn with_concurrency(mut self, calls: usize) -> Handler {
         self.settings.concurrency = Some(calls);
         self
     }
 
     /// Sets the effect of a call.
-    #[must_use]
     pub fn with_effect(mut self, effect: Effect) -> Handler {
         self.settings.effect = effect;
         self
     }
 
     /// Sets the number of bytes of a result that the model receives.
-    #[must_use]
     pub fn with_budget(mut self, bytes: usize) -> Handler {
         self.settings.budget = bytes;
         self
     }
 
     /// Hides parameters from the model.
-    #[must_use]
     pub fn with_hidden<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Handler {
         self.settings.hidden.extend(names.into_iter().map(Into::into));
         self
     }
 
     /// Hides a parameter from the model and fills it with a value of the host.
-    #[must_use]
     pub fn with_fill(mut self, name: impl Into<String>, fill: Fill) -> Handler {
         let name = name.into();
         self.settings.hidden.push(name.clone());
@@ -296,35 +281,30 @@ impl Handler {
     }
 
     /// Stores the output in a slot of the conversation, in place of showing it to the model.
-    #[must_use]
     pub fn with_slot(mut self, slot: SlotOutput) -> Handler {
         self.settings.slot = Some(slot);
         self
     }
 
     /// Sets the form in which a parameter receives values behind handles.
-    #[must_use]
     pub fn with_form(mut self, name: impl Into<String>, form: ValueForm) -> Handler {
         self.settings.forms.push((name.into(), form));
         self
     }
 
     /// Wraps results in an envelope.
-    #[must_use]
     pub fn with_envelope(mut self, envelope: Envelope) -> Handler {
         self.settings.envelope = Some(envelope);
         self
     }
 
     /// Enables coercions that are off by default.
-    #[must_use]
     pub fn with_coercions(mut self, options: CoercionOptions) -> Handler {
         self.settings.coercions = options;
         self
     }
 
     /// Sets a function that writes the error text for the model.
-    #[must_use]
     pub fn with_error_text(
         mut self,
         text: impl Fn(&ToolError) -> String + Send + Sync + 'static,

@@ -65,6 +65,7 @@ pub struct Model {
 }
 
 /// No known provider has a model of this name.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no upstream is known for the model '{model}'{}{}",
@@ -88,14 +89,12 @@ impl UnknownModel {
     }
 
     /// Sets a similar name that exists.
-    #[must_use]
     pub fn with_suggestion(mut self, name: impl Into<String>) -> UnknownModel {
         self.suggestion = Some(name.into());
         self
     }
 
     /// Sets a model that needs neither key nor network.
-    #[must_use]
     pub fn with_local(mut self, name: &'static str) -> UnknownModel {
         self.local = Some(name);
         self

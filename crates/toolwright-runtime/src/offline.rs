@@ -24,10 +24,10 @@ mod vocabulary;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use toolwright_core::part::{Body, Reasoning};
+use toolwright_core::part::Reasoning;
 use toolwright_core::{
-    Arguments, Call, Fault, FaultClass, Json, Message, Outcome, Part, Request, Response, Role,
-    Tool, ToolChoice, ToolKind,
+    Arguments, Body, Call, Fault, FaultClass, Json, Message, Outcome, Part, Request, Response,
+    Role, Tool, ToolChoice, ToolKind,
 };
 
 pub use estimate::usage as estimate_usage;

@@ -17,6 +17,7 @@ use crate::reference::HandleId;
 /// The result of a tool: its pieces in order, and a value for the host.
 ///
 /// What exceeds the budget of the tool is stored behind a handle, and the model reads a preview.
+#[must_use]
 #[derive(Debug, Clone, Default)]
 pub struct Output {
     /// The pieces
@@ -230,14 +231,12 @@ impl Output {
     }
 
     /// Adds a piece.
-    #[must_use]
     pub fn with(mut self, piece: impl Into<Piece>) -> Output {
         self.pieces.push(piece.into());
         self
     }
 
     /// Sets a value for the host only: it appears in no message, ledger or log.
-    #[must_use]
     pub fn with_host(mut self, value: impl Any + Send + Sync) -> Output {
         self.host = Some(Host::new(value));
         self

@@ -43,6 +43,7 @@ impl Default for Caller {
 }
 
 /// Data that the calls of one run share. Clones refer to the same session.
+#[must_use]
 #[derive(Debug, Clone)]
 pub struct Session {
     /// The run of the calls; part of every idempotency key
@@ -94,35 +95,30 @@ impl Session {
     }
 
     /// Sets the conversation. Its runs share their handles and slots.
-    #[must_use]
     pub fn with_conversation(mut self, conversation: impl Into<Arc<str>>) -> Session {
         self.conversation = Some(conversation.into());
         self
     }
 
     /// Sets the turn of the run. Increase it by one for each request to the model.
-    #[must_use]
     pub fn with_turn(mut self, turn: u64) -> Session {
         self.turn = turn;
         self
     }
 
     /// Sets the caller.
-    #[must_use]
     pub fn with_caller(mut self, caller: Caller) -> Session {
         self.caller = caller;
         self
     }
 
     /// Sets the context.
-    #[must_use]
     pub fn with_context(mut self, context: Context) -> Session {
         self.context = context;
         self
     }
 
     /// Refuses tools that use slots.
-    #[must_use]
     pub fn without_slots(mut self) -> Session {
         self.has_slots = false;
         self
@@ -131,7 +127,6 @@ impl Session {
     /// Requires arguments that satisfy their schema as they are written, for callers that are programs
     /// and not models: nothing is repaired or coerced. Handles are still replaced by their values, and defaults are
     /// filled in.
-    #[must_use]
     pub fn with_exact_arguments(mut self) -> Session {
         self.exact_arguments = true;
         self

@@ -10,31 +10,17 @@ use toolwright_core::args::CoercionOptions;
 use crate::error::ToolError;
 use toolwright_transport::secret::SecretString;
 
-/// How a call changes external state, which decides whether it may be repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Effect {
-    /// Changes nothing: the call may be repeated and its result cached
-    None,
-    /// Changes something once per idempotency key: the call may be repeated with the same key
-    Keyed,
-    /// Changes something each time: the call is repeated only if it is known to have had no effect
-    #[default]
-    Once,
-}
-
-impl Effect {
-    /// Returns the name in documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Effect::None => "none",
-            Effect::Keyed => "keyed",
-            Effect::Once => "once",
-        }
-    }
-
-    /// Returns the effect with a [name](Effect::name).
-    pub fn from_name(name: &str) -> Option<Effect> {
-        [Effect::None, Effect::Keyed, Effect::Once].into_iter().find(|effect| effect.name() == name)
+toolwright_json::words! {
+    /// How a call changes external state, which decides whether it may be repeated.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Effect: name, from_name {
+        /// Changes nothing: the call may be repeated and its result cached
+        None = "none",
+        /// Changes something once per idempotency key: the call may be repeated with the same key
+        Keyed = "keyed",
+        /// Changes something each time: the call is repeated only if it is known to have had no effect
+        #[default]
+        Once = "once",
     }
 }
 
@@ -94,6 +80,7 @@ pub enum Fill {
 
 /// A hidden parameter that is filled from a slot of the conversation: a named value, which a call of another tool has
 /// stored. See [`SlotOutput`].
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SlotFill {
@@ -112,14 +99,12 @@ impl SlotFill {
     }
 
     /// Sets the form in which the tool receives the value.
-    #[must_use]
     pub fn with_form(mut self, form: ValueForm) -> SlotFill {
         self.form = form;
         self
     }
 
     /// Names the tools that store the value.
-    #[must_use]
     pub fn with_filled_by<S: Into<String>>(
         mut self,
         tools: impl IntoIterator<Item = S>,

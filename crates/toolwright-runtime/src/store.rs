@@ -14,8 +14,7 @@ use parking_lot::Mutex;
 
 pub use expiring::ExpiringStore;
 pub(crate) use file::FileId;
-pub use file::check_file;
-pub use file::{Kind, Safety, check_pages, open, reopen};
+pub use file::{Kind, Safety, check_file, check_pages, open, reopen};
 pub use writer::{JobSender, Urgency, Writer};
 
 /// Why a file could not be opened, read or written.

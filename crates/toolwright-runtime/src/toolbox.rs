@@ -102,6 +102,7 @@ use crate::session::{Caller, Session};
 ///
 /// Clones share limits, caches and stores. On a single-threaded runtime the deadline of a tool that
 /// blocks its thread cannot hold: define such a tool with [`Handler::blocking`].
+#[must_use]
 #[derive(Clone, Default)]
 pub struct Toolbox {
     /// Shared by clones and by running calls
@@ -166,7 +167,6 @@ impl Toolbox {
 
     /// A toolbox with only the named tools. Policy, limits, stores and sources are shared with this one. A
     /// name that no source lists yet is allowed.
-    #[must_use]
     pub fn only<'n>(&self, wanted: impl IntoIterator<Item = &'n str>) -> Toolbox {
         let wanted: HashSet<&str> = wanted.into_iter().collect();
         let kept = self.parts.items.iter().filter(|item| wanted.contains(&*item.name));
@@ -181,7 +181,6 @@ impl Toolbox {
     }
 
     /// Adds tools, such as functions of a catalog. Each has a name that no other tool of the toolbox has.
-    #[must_use]
     pub fn with_tools(mut self, tools: impl IntoIterator<Item = CompiledTool>) -> Toolbox {
         let added = tools.into_iter().map(|tool| tool.0);
         let items = self.parts.items.iter().cloned().chain(added).collect();
@@ -191,7 +190,6 @@ impl Toolbox {
 
     /// A toolbox with the tools that a rule allows, by their names. Otherwise like [`only`](Toolbox::only), whose cost
     /// grows with the number of names; this one tests the tools of sources when they are listed or called.
-    #[must_use]
     pub fn filtered(&self, rule: impl Fn(&str) -> bool + Send + Sync + 'static) -> Toolbox {
         let own = self.clone();
         let rule = move |name: &str| own.allows(name) && rule(name);
@@ -205,14 +203,12 @@ impl Toolbox {
     }
 
     /// Sets the policy that decides which caller may call which tool.
-    #[must_use]
     pub fn with_policy(mut self, policy: Policy) -> Toolbox {
         self.parts_mut().policy = Arc::new(policy);
         self
     }
 
     /// Adds a rule to the policy, after the others.
-    #[must_use]
     pub fn with_rule(mut self, rule: Rule) -> Toolbox {
         let parts = self.parts_mut();
         parts.policy = Arc::new(Policy::clone(&parts.policy).with_rule(rule));
@@ -221,28 +217,24 @@ impl Toolbox {
 
     /// Sets the journal of effects. The default one lasts as long as the toolbox; one in a file outlives
     /// the process.
-    #[must_use]
     pub fn with_journal(mut self, journal: SharedJournal) -> Toolbox {
         self.parts_mut().journal = journal;
         self
     }
 
     /// Sets the ledger that records every call.
-    #[must_use]
     pub fn with_ledger(mut self, ledger: Arc<dyn Ledger>) -> Toolbox {
         self.parts_mut().ledger = Some(ledger);
         self
     }
 
     /// Sets the store for results that exceed the budget of their tool. Arguments may then be handles.
-    #[must_use]
     pub fn with_handles(mut self, handles: Arc<dyn HandleStore>) -> Toolbox {
         self.parts_mut().handles = Some(handles);
         self
     }
 
     /// Limits the number of concurrent calls, of all tools together.
-    #[must_use]
     pub fn with_concurrency(mut self, calls: usize) -> Toolbox {
         self.parts_mut().limit = Limit::new(calls);
         self

@@ -4,6 +4,7 @@ use crate::index::Entry;
 use crate::query::Concept;
 
 /// Filters and limits of a query.
+#[must_use]
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options<'f> {
@@ -45,49 +46,42 @@ impl Default for Options<'_> {
 
 impl<'f> Options<'f> {
     /// Accepts prefabs with a tag, beside those with the tags before.
-    #[must_use]
     pub fn with_tag(mut self, tag: impl Into<String>) -> Self {
         self.tags.push(tag.into());
         self
     }
 
     /// Requires an author.
-    #[must_use]
     pub fn with_author(mut self, author: impl Into<String>) -> Self {
         self.author = Some(author.into());
         self
     }
 
     /// Sets the function that accepts documents by their ids.
-    #[must_use]
     pub fn with_filter(mut self, filter: &'f dyn Fn(&str) -> bool) -> Self {
         self.filter = Some(filter);
         self
     }
 
     /// Sets the maximum number of hits.
-    #[must_use]
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
     /// Sets whether weak hits are returned if there are no others.
-    #[must_use]
     pub fn with_weak_hits(mut self, keep_weak: bool) -> Self {
         self.keep_weak = keep_weak;
         self
     }
 
     /// Adds concepts to the query.
-    #[must_use]
     pub fn with_concepts(mut self, concepts: impl IntoIterator<Item = Concept>) -> Self {
         self.concepts.extend(concepts);
         self
     }
 
     /// Sets the vector of the need.
-    #[must_use]
     pub fn with_vector(mut self, vector: Option<Vec<f32>>) -> Self {
         self.vector = vector;
         self

@@ -59,7 +59,7 @@ async fn main() {
     let issuer = std::env::var("TOOLWRIGHT_OIDC_ISSUER").expect("`cargo xtask oauth` sets it");
     let resource = format!("{issuer}/mcp");
     let metadata = ServerMetadata::discover(&http(), &issuer).await.unwrap();
-    let listener = LoopbackListener::bind().await.unwrap();
+    let listener = LoopbackListener::bind_port(0).await.unwrap();
     let redirect_uri = listener.redirect_uri();
     let client = registration::register(&http(), metadata.clone(), "test", &[&redirect_uri]).await;
     let client = client.unwrap().with_resource(&resource).with_scopes(["read", "write"]);

@@ -25,15 +25,12 @@ mod resolver;
 mod tls;
 mod tunnel;
 
-pub use client::HttpClient;
-pub use client::{AGENT, IDENTITY};
+pub use client::{AGENT, HttpClient, IDENTITY};
 pub use deadline::Deadlines;
 pub use error::TransportError;
 pub use fault::{HttpFault, HttpFaultKind};
-pub use header::sensitive;
-pub use header::{FRAMING, remove_connection_headers};
-pub use incoming::begins_with;
-pub use incoming::{BodyObserver, Incoming, IncomingBody};
+pub use header::{FRAMING, remove_connection_headers, sensitive};
+pub use incoming::{BodyObserver, Incoming, IncomingBody, begins_with};
 pub use policy::AddressPolicy;
 pub use proxy::Proxy;
 pub use redirect::resolve as resolve_reference;

@@ -9,8 +9,8 @@ use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 
 use super::{
-    FileError, FileUrl, Files, INCOMING, Lifetime, StoredFile, blocking, failed, seconds, table,
-    url,
+    FileError, FileUrl, Files, INCOMING, Lifetime, Result, StoredFile, blocking, failed, seconds,
+    table, url,
 };
 use toolwright_transport::private_file;
 
@@ -110,11 +110,7 @@ impl Drop for PartFile {
 }
 
 impl Upload {
-    pub(super) async fn start(
-        files: Files,
-        url: FileUrl,
-        now: SystemTime,
-    ) -> Result<Upload, FileError> {
+    pub(super) async fn start(files: Files, url: FileUrl, now: SystemTime) -> Result<Upload> {
         let (row, now) = (url.clone(), seconds(now));
         // Before the table is read: what finishes in between counts twice rather than not at all.
         let reserved = ReservedBytes::new(files.clone(), url.tenant());
@@ -137,7 +133,7 @@ impl Upload {
     }
 
     /// Writes the next bytes.
-    pub async fn write(&mut self, bytes: &[u8]) -> Result<(), FileError> {
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let limits = self.files.0.limits;
         let size = self.size + bytes.len() as u64;
         if size > limits.file_bytes {
@@ -152,7 +148,7 @@ impl Upload {
     }
 
     /// Writes everything that a reader returns.
-    pub async fn copy(&mut self, mut from: impl AsyncRead + Unpin) -> Result<(), FileError> {
+    pub async fn copy(&mut self, mut from: impl AsyncRead + Unpin) -> Result<()> {
         let mut buffer = vec![0; BUFFER];
         loop {
             match from.read(&mut buffer).await {
@@ -165,11 +161,7 @@ impl Upload {
 
     /// Completes the file. From now on it can be found, for its lifetime. If this fails, earlier bytes of the file
     /// stay.
-    pub async fn finish(
-        mut self,
-        lifetime: Lifetime,
-        now: SystemTime,
-    ) -> Result<StoredFile, FileError> {
+    pub async fn finish(mut self, lifetime: Lifetime, now: SystemTime) -> Result<StoredFile> {
         let lifetime = self.limit(lifetime);
         let synced = async {
             self.file.flush().await?;

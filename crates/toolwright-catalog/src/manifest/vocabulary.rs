@@ -4,8 +4,7 @@
 //! (`"required": true`, `"optional": true`), parameters are a list with a `name` each, and files have
 //! the types `InputFile` and `OutputFile`, whose values are links.
 
-use toolwright_core::Json;
-use toolwright_core::object;
+use toolwright_core::{Json, object};
 use toolwright_json::Object;
 
 use super::Node;

@@ -3,11 +3,10 @@
 use toolwright_core::{Json, object};
 use toolwright_json::Object;
 
-use super::Refusal;
 use super::document::{Document, Format, Node, Operation};
-use super::name;
 use super::parameter::{Arguments, collection, style};
 use super::schema::{Converter, add_description};
+use super::{Refusal, name};
 use crate::binding::{Body, Location, Parameter};
 use crate::runtime::http::{is_form, is_json, is_multipart, is_text};
 

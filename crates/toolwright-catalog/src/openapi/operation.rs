@@ -70,9 +70,7 @@ pub(super) fn import<'d>(
     };
     let mut definition = object! {"name": name.as_str(), "description": describe(operation)};
     definition.insert("input_schema", input.schema);
-    if !input.files.is_empty() {
-        definition.insert("files", input.files);
-    }
+    definition.insert_filled("files", input.files);
     definition.insert_some("output_schema", read_output(document, node));
     definition.insert("effect", effect);
     definition.insert("secrets", secrets);
@@ -210,9 +208,7 @@ fn try_input<'d>(
     (binding.parameters, binding.body) = (bound, body.transpose()?.flatten());
     let Arguments { properties, required, files, .. } = arguments;
     let mut schema = object! {"type": "object", "properties": properties};
-    if !required.is_empty() {
-        schema.insert("required", required);
-    }
+    schema.insert_filled("required", required);
     schema.insert("additionalProperties", false);
     let finished = converter.finish(schema)?;
     Ok(finished.map(|(schema, is_shortened)| Input { schema, files, binding, is_shortened }))

@@ -200,9 +200,7 @@ impl<'d> Converter<'d> {
             left = left.saturating_sub(definition.compact().len() + name.len());
             definitions.insert(name, definition);
         }
-        if !definitions.is_empty() {
-            root.insert("$defs", definitions);
-        }
+        root.insert_filled("$defs", definitions);
         Ok(Some((Json::Object(root), self.is_shortened)))
     }
 
@@ -300,9 +298,7 @@ impl<'d> Converter<'d> {
             let space = if description.is_empty() { "" } else { " " };
             description = format!("{description}{space}(default: {default})");
         }
-        if !description.is_empty() {
-            out.insert("description", description);
-        }
+        out.insert_filled("description", description);
         let examples = node.value.get("examples").and_then(Json::as_array);
         let example = node.value.get("example").or_else(|| examples?.first());
         let is_shown = |own: &&Json| {
@@ -343,9 +339,7 @@ impl<'d> Converter<'d> {
         let names = names.iter().filter_map(Json::as_str);
         let kept = names.filter(|name| !omitted.contains(name) && seen.insert(*name));
         let required: Vec<Json> = kept.map(Json::from).collect();
-        if !required.is_empty() {
-            out.insert("required", required);
-        }
+        out.insert_filled("required", required);
         Ok(())
     }
 

@@ -30,7 +30,7 @@ use crate::binding::Binding;
 use auth::TokenSources;
 use request::Draft;
 use toolwright_plan::Reservation;
-use toolwright_runtime::context::Context;
+use toolwright_runtime::Context;
 use toolwright_runtime::handler::ToolResult;
 use toolwright_runtime::redact::known::KnownSecrets;
 use toolwright_transport::HttpClient;

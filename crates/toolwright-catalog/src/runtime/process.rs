@@ -28,14 +28,12 @@ use crate::files::Files;
 use crate::manifest::{FILES, Function};
 use crate::package::PublishedFiles;
 use toolwright_plan::Reservation;
-use toolwright_runtime::error::ToolError;
-use toolwright_runtime::handler::{Handler, ToolResult};
-use toolwright_runtime::output::Output;
+use toolwright_runtime::handler::ToolResult;
 use toolwright_runtime::process::{
     self, Confinement, INHERITED_ENVIRONMENT, Process, ProcessOutput,
 };
 use toolwright_runtime::redact::known::KnownSecrets;
-use toolwright_runtime::session::Scope;
+use toolwright_runtime::{Handler, Output, Scope, ToolError};
 use toolwright_transport::secret::SecretString;
 
 /// Maximum number of bytes of a return value.

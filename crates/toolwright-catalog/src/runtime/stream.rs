@@ -3,7 +3,7 @@
 use tokio::sync::mpsc;
 use toolwright_core::Json;
 
-use toolwright_runtime::error::ToolError;
+use toolwright_runtime::ToolError;
 use toolwright_runtime::redact::known::KnownSecrets;
 
 /// The types of events that a function may write.

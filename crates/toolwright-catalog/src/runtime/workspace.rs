@@ -22,8 +22,8 @@ use super::file_error;
 use crate::files::{FileError, Files, Lifetime, StoredFile};
 use crate::manifest::Function;
 use crate::package::PublishedFiles;
+use toolwright_runtime::ToolError;
 use toolwright_runtime::builtin::{PathError, RelativePath, Root};
-use toolwright_runtime::error::ToolError;
 use toolwright_transport::private_file;
 
 /// The folder of all workspaces, in the data folder.

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::CatalogError;
+use crate::error::{CatalogError, Result};
 use crate::package::{PackageFile, write_files};
 use toolwright_transport::private_file;
 
@@ -36,12 +36,7 @@ impl Folders {
     }
 
     /// Writes the files of a version, and moves them into place.
-    pub(super) fn place(
-        &self,
-        id: &str,
-        version: &str,
-        files: &[PackageFile],
-    ) -> Result<(), CatalogError> {
+    pub(super) fn place(&self, id: &str, version: &str, files: &[PackageFile]) -> Result<()> {
         let stage = self.stage(id, version);
         let place = || {
             let written = stage.join("files");
@@ -62,7 +57,7 @@ impl Folders {
     }
 
     /// Announces that versions are removed, so that their files are, even if this process is killed.
-    pub(super) fn begin_removal(&self, id: &str, versions: &[String]) -> Result<(), CatalogError> {
+    pub(super) fn begin_removal(&self, id: &str, versions: &[String]) -> Result<()> {
         for version in versions.iter().filter(|version| self.of(id, version).exists()) {
             let stage = self.stage(id, version);
             private_file::create_folder(&stage).map_err(failed(&stage))?;
@@ -84,12 +79,7 @@ impl Folders {
     }
 
     /// Finishes a publication or removal: if there is no row, the files are removed.
-    pub(super) fn clean(
-        &self,
-        id: &str,
-        version: &str,
-        is_published: bool,
-    ) -> Result<(), CatalogError> {
+    pub(super) fn clean(&self, id: &str, version: &str, is_published: bool) -> Result<()> {
         let (folder, stage) = (self.of(id, version), self.stage(id, version));
         if !is_published {
             remove(&folder).map_err(failed(&folder))?;

@@ -15,6 +15,7 @@ use crate::scan;
 use toolwright_runtime::call::policy::BUILTIN_PREFIX;
 
 /// Options of a publication.
+#[must_use]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PublishOptions {
@@ -26,14 +27,12 @@ pub struct PublishOptions {
 
 impl PublishOptions {
     /// Makes the version the latest one, also if it is a pre-release or older than the latest.
-    #[must_use]
     pub fn with_latest(mut self, latest: bool) -> PublishOptions {
         self.latest = latest;
         self
     }
 
     /// Sets who may see the prefab.
-    #[must_use]
     pub fn with_visibility(mut self, visibility: Option<Visibility>) -> PublishOptions {
         self.visibility = visibility;
         self

@@ -8,8 +8,7 @@ mod snapshot;
 mod tools;
 mod vectors;
 
-use parking_lot::{Mutex, MutexGuard};
-use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
@@ -19,7 +18,7 @@ use toolwright_search::{Document, Index, Options, Parameter, Prefab, Ranker};
 
 use super::Catalog;
 use crate::access::{Access, tool_name};
-use crate::error::CatalogError;
+use crate::error::Result;
 use crate::manifest::{Function, Manifest, Visibility};
 pub use hit::{FunctionHit, PrefabHit};
 pub use tools::rank_tools;
@@ -30,6 +29,7 @@ pub(crate) use vectors::{EmbedTask, VectorSource};
 const SNAPSHOT_CHANGES: usize = 1_000;
 
 /// Filters and limits of a search.
+#[must_use]
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SearchOptions {
@@ -62,28 +62,24 @@ impl Default for SearchOptions {
 
 impl SearchOptions {
     /// Accepts prefabs with one of these tags.
-    #[must_use]
     pub fn with_tags(mut self, tags: impl IntoIterator<Item = String>) -> SearchOptions {
         self.tags.extend(tags);
         self
     }
 
     /// Requires an author.
-    #[must_use]
     pub fn with_author(mut self, author: Option<String>) -> SearchOptions {
         self.author = author;
         self
     }
 
     /// Sets the maximum number of prefabs.
-    #[must_use]
     pub fn with_limit(mut self, limit: usize) -> SearchOptions {
         self.limit = limit;
         self
     }
 
     /// Sets whether hits are explained.
-    #[must_use]
     pub fn with_explanation(mut self, explain: bool) -> SearchOptions {
         self.explain = explain;
         self
@@ -190,7 +186,7 @@ impl Catalog {
         access: &Access,
         query: &str,
         options: &SearchOptions,
-    ) -> Result<Vec<PrefabHit>, CatalogError> {
+    ) -> Result<Vec<PrefabHit>> {
         self.rank(access, Ranker::Search, query, options)
     }
 
@@ -200,7 +196,7 @@ impl Catalog {
         access: &Access,
         need: &str,
         options: &SearchOptions,
-    ) -> Result<Vec<PrefabHit>, CatalogError> {
+    ) -> Result<Vec<PrefabHit>> {
         self.rank(access, Ranker::Recommend, need, options)
     }
 
@@ -227,11 +223,7 @@ impl Catalog {
     }
 
     /// What to try if a search has no hits.
-    pub fn hint(
-        &self,
-        access: &Access,
-        options: &SearchOptions,
-    ) -> Result<&'static str, CatalogError> {
+    pub fn hint(&self, access: &Access, options: &SearchOptions) -> Result<&'static str> {
         let state = self.search_state()?;
         let filter = |id: &str| state.allows(access, id);
         let index = state.index.as_ref();
@@ -244,7 +236,7 @@ impl Catalog {
         ranker: Ranker,
         query: &str,
         options: &SearchOptions,
-    ) -> Result<Vec<PrefabHit>, CatalogError> {
+    ) -> Result<Vec<PrefabHit>> {
         // The query is read before the index is locked.
         let dictionary = self.search_index().dictionary.get();
         let concepts = dictionary.map(|dictionary| dictionary.translate(query));
@@ -280,7 +272,7 @@ impl Catalog {
     }
 
     /// Brings the index up to date.
-    fn search_state(&self) -> Result<RwLockReadGuard<'_, State>, CatalogError> {
+    fn search_state(&self) -> Result<RwLockReadGuard<'_, State>> {
         let state = &self.search_index().state;
         let revision = self.revision()?;
         {
@@ -303,7 +295,7 @@ impl Catalog {
     }
 
     /// Brings a state up to date. Returns the snapshot if it is to be written.
-    fn update(&self, state: &mut State, revision: u64) -> Result<Option<Vec<u8>>, CatalogError> {
+    fn update(&self, state: &mut State, revision: u64) -> Result<Option<Vec<u8>>> {
         let (mut index, since) = match state.index.take() {
             Some(index) => (index, (!state.is_outdated).then_some(state.revision)),
             None => (self.read_snapshot(), None),
@@ -324,12 +316,7 @@ impl Catalog {
 
     /// Adds what changed since a revision, or all that the index does not have. A prefab whose manifest cannot be
     /// read is left out, with a warning.
-    fn update_index(
-        &self,
-        state: &mut State,
-        index: &mut Index,
-        since: Option<u64>,
-    ) -> Result<(), CatalogError> {
+    fn update_index(&self, state: &mut State, index: &mut Index, since: Option<u64>) -> Result<()> {
         let changed = self.changed_prefabs(since)?;
         // What the index already has is not added again.
         let known: HashMap<String, String> = match since {

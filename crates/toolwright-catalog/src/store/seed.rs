@@ -10,8 +10,7 @@ use crate::error::CatalogError;
 use crate::manifest::Manifest;
 use crate::package::Package;
 use toolwright_runtime::builtin::{self, Root};
-use toolwright_runtime::handler::Handler;
-use toolwright_runtime::settings::Effect;
+use toolwright_runtime::{Effect, Handler};
 
 /// A prefab of built-in functions.
 struct Builtin {

@@ -6,7 +6,7 @@ use toolwright_core::{Json, Message, Request, Tool, ToolChoice, object};
 use toolwright_json::Object;
 
 use crate::store::{FunctionHit, PrefabHit};
-use toolwright_runtime::model::Model;
+use toolwright_runtime::Model;
 
 /// Deadline of the model.
 const DEADLINE: Duration = Duration::from_secs(15);

@@ -6,7 +6,7 @@ use toolwright_core::{Json, object};
 
 use super::{CatalogTools, LocalCatalog, filter, unavailable};
 use crate::access::Access;
-use crate::error::CatalogError;
+use crate::error::{CatalogError, Result};
 use crate::store::{Catalog, FunctionHit, PrefabHit, SearchOptions};
 use toolwright_runtime::handler::ToolResult;
 use toolwright_runtime::prelude::*;
@@ -20,7 +20,7 @@ const ALL_WEAK: &str = "These functions share only a few common words with the q
     their descriptions, or try other words.";
 
 /// A search in a catalog.
-type Search = fn(&Catalog, &Access, &str, &SearchOptions) -> Result<Vec<PrefabHit>, CatalogError>;
+type Search = fn(&Catalog, &Access, &str, &SearchOptions) -> Result<Vec<PrefabHit>>;
 
 /// Finds prefabs (packages of functions) by keywords, tags or author. To describe a need in a sentence, use
 /// `prefab_recommend`.

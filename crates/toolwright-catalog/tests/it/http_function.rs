@@ -61,7 +61,7 @@ async fn call(
 async fn received(binding: &str, arguments: &str, files: &[InputFile]) -> (String, String) {
     let (server, mut requests) = Server::recording().await;
     let answer = call(&server.url(), Some(binding), arguments, files).await;
-    answer.unwrap_or_else(|error| panic!("{error:?}: {binding} {arguments}"));
+    let _ = answer.unwrap_or_else(|error| panic!("{error:?}: {binding} {arguments}"));
     let (head, body) = requests.recv().await.unwrap();
     (head, String::from_utf8(body).unwrap())
 }
@@ -561,13 +561,13 @@ async fn an_api_receives_the_token_on_every_call_also_after_a_refresh() {
         context: &Context::default(),
     };
     for _ in 0..3 {
-        runtime.call(call).await.unwrap();
+        let _ = runtime.call(call).await.unwrap();
         assert_eq!(seen.recv().await.unwrap(), "Bearer token-1");
     }
     // The server no longer accepts the token, which has not expired.
     issued.fetch_add(1, Ordering::SeqCst);
     for _ in 0..2 {
-        runtime.call(call).await.unwrap();
+        let _ = runtime.call(call).await.unwrap();
     }
     let mut tokens = Vec::new();
     while let Ok(token) = seen.try_recv() {

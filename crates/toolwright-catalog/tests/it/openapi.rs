@@ -606,7 +606,7 @@ async fn a_server_receives_the_request_of_an_imported_function() {
         filled: &[],
         context: &Context::default(),
     };
-    runtime.call(call).await.unwrap();
+    let _ = runtime.call(call).await.unwrap();
     let (head, body) = requests.recv().await.unwrap();
     assert!(
         head.starts_with("POST /users/a%2Fb/photos;w=1;h=2?kind=thumb%20nail&key=s HTTP/1.1\r\n"),

@@ -17,7 +17,7 @@ use toolwright_core::{Json, object};
 
 use super::{Common, ShownTo, Store, mcp};
 use crate::config_text::ConfigText;
-use crate::exit::{self, Failure};
+use crate::exit::{self, Failure, Result};
 use crate::input;
 use toolwright_gateway::config;
 use toolwright_gateway::terminal::{self, counted};
@@ -74,7 +74,7 @@ struct Source {
 }
 
 impl Add {
-    pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
+    pub(super) fn run(self, common: &Common) -> Result<()> {
         let catalog = common.open()?;
         let server = self.path.to_str().and_then(|path| path.strip_prefix("mcp:"));
         let source = match server {
@@ -108,7 +108,7 @@ impl Add {
     }
 
     /// Reads the packages.
-    fn read(&self, common: &Common) -> Result<Source, Failure> {
+    fn read(&self, common: &Common) -> Result<Source> {
         let path = &self.path;
         let document = path.is_file().then(|| path.extension().and_then(OsStr::to_str));
         let document = document.and_then(|extension| match extension {
@@ -145,7 +145,7 @@ impl Add {
     }
 
     /// Reads the tools of an MCP server.
-    fn server(&self, server: &str, catalog: &Store, common: &Common) -> Result<Source, Failure> {
+    fn server(&self, server: &str, catalog: &Store, common: &Common) -> Result<Source> {
         let config = common.config.load()?;
         let (mut document, left_out) = mcp::manifest(&config, server, self.id.as_deref())?;
         for problem in left_out {
@@ -159,7 +159,7 @@ impl Add {
         Ok(Source { packages: vec![Package::new(manifest)], import: None, config: None })
     }
 
-    fn import(&self, document: &Json, common: &Common) -> Result<Source, Failure> {
+    fn import(&self, document: &Json, common: &Common) -> Result<Source> {
         let mut options = ImportOptions::new();
         options.id.clone_from(&self.id);
         options.version.clone_from(&self.version);
@@ -189,7 +189,7 @@ fn config_with_secrets(
     id: &str,
     headers: &[(&str, String, &str)],
     common: &Common,
-) -> Result<Option<ConfigText>, Failure> {
+) -> Result<Option<ConfigText>> {
     if headers.is_empty() {
         return Ok(None);
     }
@@ -217,7 +217,7 @@ fn config_with_secrets(
 }
 
 /// Splits a header into its name, the name of its secret, and the reference to the value.
-fn read_header(header: &str) -> Result<(&str, String, &str), Failure> {
+fn read_header(header: &str) -> Result<(&str, String, &str)> {
     let parts = header.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
     match parts.filter(|(_, value)| value.starts_with("env:") || value.starts_with("file:")) {
         Some((name, value)) => Ok((name, name.to_ascii_lowercase().replace('-', "_"), value)),

@@ -16,9 +16,8 @@ use toolwright_runtime::toolbox::CompiledTool;
 use toolwright_runtime::{Caller, Session, Toolbox};
 
 use super::{Common, find};
-use crate::exit::{self, Failure};
-use crate::input;
-use crate::tools;
+use crate::exit::{self, Failure, Result};
+use crate::{input, tools};
 use toolwright_gateway::Gateway;
 use toolwright_gateway::key::Client;
 use toolwright_gateway::telemetry::RequestId;
@@ -54,7 +53,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) async fn run(self, common: &Common) -> Result<(), Failure> {
+    pub(super) async fn run(self, common: &Common) -> Result<()> {
         let Opened { gateway, toolbox, local } = Opened::open(common).await?;
         if let Some(folder) = &self.output {
             let shown = folder.display().to_string();
@@ -81,7 +80,7 @@ impl Call {
     }
 
     /// The arguments, with links to the files, which are uploaded.
-    async fn arguments(&self, files: &Files, caller: &Caller) -> Result<Arguments, Failure> {
+    async fn arguments(&self, files: &Files, caller: &Caller) -> Result<Arguments> {
         let text = input::argument(&self.args)?;
         if self.files.is_empty() {
             return Ok(Arguments::from_text(text));
@@ -117,7 +116,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    pub(super) async fn open(common: &Common) -> Result<Opened, Failure> {
+    pub(super) async fn open(common: &Common) -> Result<Opened> {
         let config = common.config.load()?;
         // Errors of the file are reported here, and not in a log.
         drop(common.open()?);
@@ -135,7 +134,7 @@ pub(super) async fn call(
     caller: &Caller,
     tool: &CompiledTool,
     arguments: Arguments,
-) -> Result<CallResult, Failure> {
+) -> Result<CallResult> {
     // Another call is another one, also with the same arguments.
     let session = Session::new(RequestId::random().to_string()).with_caller(caller.clone());
     let name = tool.handler().tool().name.as_str();
@@ -147,7 +146,7 @@ pub(super) async fn call(
 }
 
 /// Stores a file for the caller, and returns its link.
-async fn upload(files: &Files, caller: &Caller, path: &Path) -> Result<String, Failure> {
+async fn upload(files: &Files, caller: &Caller, path: &Path) -> Result<String> {
     let shown = path.display().to_string();
     let file = tokio::fs::File::open(path).await.map_err(exit::io(&shown))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -162,7 +161,7 @@ async fn upload(files: &Files, caller: &Caller, path: &Path) -> Result<String, F
 }
 
 /// Saves the output files of a result in a folder.
-async fn save(files: &Files, caller: &Caller, value: &Json, folder: &Path) -> Result<(), Failure> {
+async fn save(files: &Files, caller: &Caller, value: &Json, folder: &Path) -> Result<()> {
     let keys = value.get(FILES).and_then(Json::as_object);
     let links = keys.into_iter().flat_map(Object::iter).filter_map(|(_, links)| links.as_array());
     let mut names = HashSet::new();

@@ -9,7 +9,7 @@ use toolwright_core::object;
 use toolwright_runtime::CallErrorKind;
 use toolwright_runtime::ledger::{CallEntry, Kind, LedgerFile, Query, ResultSource};
 
-use crate::exit::{self, Failure};
+use crate::exit::{self, Result};
 use toolwright_gateway::telemetry::ledger::FILE;
 use toolwright_gateway::terminal::counted;
 
@@ -32,11 +32,7 @@ pub(super) struct Figures {
 
 impl Figures {
     /// Reads the figures from the ledger of a data folder; none if there is no ledger.
-    pub(super) fn read(
-        data: &Path,
-        prefab: &str,
-        function: &str,
-    ) -> Result<Option<Figures>, Failure> {
+    pub(super) fn read(data: &Path, prefab: &str, function: &str) -> Result<Option<Figures>> {
         let file = data.join(FILE);
         if !file.exists() {
             return Ok(None);

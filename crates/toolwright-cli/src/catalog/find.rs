@@ -8,7 +8,7 @@ use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
 use super::{Common, one_line};
-use crate::exit::{self, Failure};
+use crate::exit::{self, Failure, Result};
 use toolwright_gateway::catalog::open_catalog;
 
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ struct Filters {
 }
 
 impl Search {
-    pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
+    pub(super) fn run(self, common: &Common) -> Result<()> {
         let catalog = open(common)?;
         let options = self.filters.options(self.limit);
         let hits = catalog.search(&Access::everything(), &self.query.join(" "), &options);
@@ -58,7 +58,7 @@ impl Search {
 }
 
 impl Recommend {
-    pub(super) fn run(self, common: &Common) -> Result<(), Failure> {
+    pub(super) fn run(self, common: &Common) -> Result<()> {
         let catalog = open(common)?;
         let options = self.filters.options(self.top_k);
         let hits = catalog.recommend(&Access::everything(), &self.need.join(" "), &options);
@@ -68,7 +68,7 @@ impl Recommend {
 
 /// Opens the catalog with the dictionary of the configuration. Without `--config`, searches go without it if it cannot
 /// be loaded.
-fn open(common: &Common) -> Result<Catalog, Failure> {
+fn open(common: &Common) -> Result<Catalog> {
     let is_required = common.config.config.is_some();
     let settings = match common.config.load() {
         Ok(config) => config.catalog,
@@ -99,7 +99,7 @@ impl Filters {
     }
 }
 
-fn write(common: &Common, catalog: &Catalog, hits: &[PrefabHit]) -> Result<(), Failure> {
+fn write(common: &Common, catalog: &Catalog, hits: &[PrefabHit]) -> Result<()> {
     for warning in catalog.take_search_warnings() {
         exit::warn(&warning);
     }

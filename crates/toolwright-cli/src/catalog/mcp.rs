@@ -4,11 +4,10 @@ use toolwright_catalog::{Access, Catalog};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::tools;
-use toolwright_gateway::Config;
 use toolwright_gateway::mcp::McpServers;
-use toolwright_gateway::terminal;
+use toolwright_gateway::{Config, terminal};
 
 /// The first version of a prefab.
 const FIRST_VERSION: &str = "0.1.0";
@@ -21,7 +20,7 @@ pub(super) fn manifest(
     config: &Config,
     name: &str,
     id: Option<&str>,
-) -> Result<(Object, Vec<String>), Failure> {
+) -> Result<(Object, Vec<String>)> {
     let servers = McpServers::new(&config.mcp, &config.data, &McpServers::default())?;
     let (Some(client), Some(settings)) = (servers.client(name), config.mcp.get(name)) else {
         return Err(crate::mcp::unknown(config, name));

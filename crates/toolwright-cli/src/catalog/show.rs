@@ -8,7 +8,7 @@ use toolwright_core::{Json, date, object};
 use super::add::compatibility_lines;
 use super::figures::Figures;
 use super::{Common, find, not_found, one_line};
-use crate::exit::{self, Failure};
+use crate::exit::{self, Result};
 
 /// Number of digits of a digest in a table.
 const SHOWN_DIGITS: usize = 12;
@@ -46,7 +46,7 @@ pub(super) struct Diff {
 }
 
 /// Lists the latest version of each prefab, or a version that is marked if none is deployed.
-pub(super) fn list(common: &Common, catalog: &Catalog) -> Result<(), Failure> {
+pub(super) fn list(common: &Common, catalog: &Catalog) -> Result<()> {
     let all = Access::everything();
     let mut found = catalog.prefabs(&all).map_err(exit::failed)?;
     found.extend(catalog.undeployed(&all).map_err(exit::failed)?);
@@ -71,7 +71,7 @@ pub(super) fn list(common: &Common, catalog: &Catalog) -> Result<(), Failure> {
 }
 
 impl Versions {
-    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<(), Failure> {
+    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<()> {
         let found = catalog.versions(&Access::everything(), &self.id).map_err(exit::failed)?;
         if found.is_empty() {
             // For the names that are similar.
@@ -125,7 +125,7 @@ fn document(own: &PrefabSummary) -> Object {
 }
 
 impl Functions {
-    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<(), Failure> {
+    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<()> {
         let prefab = find(catalog, &self.prefab)?;
         let functions = &prefab.manifest.functions;
         let rows: Vec<[String; 2]> = functions
@@ -141,7 +141,7 @@ impl Functions {
 }
 
 impl Details {
-    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<(), Failure> {
+    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<()> {
         let prefab = find(catalog, &self.prefab)?;
         let function = prefab.function(&Access::everything(), &self.function).map_err(not_found)?;
         let mut definition = function.definition.clone();
@@ -165,7 +165,7 @@ impl Details {
 }
 
 impl Diff {
-    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<(), Failure> {
+    pub(super) fn run(self, common: &Common, catalog: &Catalog) -> Result<()> {
         let all = Access::everything();
         let report: Compatibility = catalog
             .compare(&all, &self.id, &self.earlier, self.later.as_deref())

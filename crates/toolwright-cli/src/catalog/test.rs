@@ -10,7 +10,7 @@ use toolwright_runtime::{Effect, process};
 
 use super::call::{Opened, call};
 use super::{Common, find, not_found, one_line};
-use crate::exit::{self, Failure};
+use crate::exit::{self, Failure, Result};
 use toolwright_gateway::catalog::UNCONFINED;
 use toolwright_gateway::key::Client;
 use toolwright_gateway::terminal;
@@ -57,7 +57,7 @@ struct Tested<'f> {
 const CHECKS: [&str; 3] = ["schemas", "secrets", "runtime"];
 
 impl Test {
-    pub(super) async fn run(self, common: &Common) -> Result<(), Failure> {
+    pub(super) async fn run(self, common: &Common) -> Result<()> {
         let opened = Opened::open(common).await?;
         let version = find(&opened.local.catalog, &self.prefab)?;
         let functions: Vec<&Function> = match &self.function {
@@ -90,7 +90,7 @@ impl Test {
         opened: &Opened,
         version: &PrefabVersion,
         check: FunctionCheck<'f>,
-    ) -> Result<Tested<'f>, Failure> {
+    ) -> Result<Tested<'f>> {
         let is_callable = check.is_callable();
         let FunctionCheck { function, schemas, secrets, runtime, .. } = check;
         let results = [schemas, secrets, runtime];
@@ -126,7 +126,7 @@ async fn run_example(
     version: &PrefabVersion,
     function: &Function,
     example: &Example,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>> {
     let tool = opened.local.runner.tool(version, function);
     let tool = tool.map_err(exit::failed)?;
     let arguments = Arguments::from_json(&example.arguments.clone().into());
@@ -157,7 +157,7 @@ fn shown(value: &Json) -> String {
     exit::shorten(&value.compact(), MAX_SHOWN_CHARS)
 }
 
-fn write(common: &Common, version: &PrefabVersion, tested: &[Tested<'_>]) -> Result<(), Failure> {
+fn write(common: &Common, version: &PrefabVersion, tested: &[Tested<'_>]) -> Result<()> {
     let row = |own: &Tested<'_>| {
         let [schemas, secrets, runtime] =
             own.is_ok.map(|is_ok| if is_ok { "ok" } else { "failed" }.to_owned());

@@ -7,7 +7,7 @@ use toolwright_core::Json;
 use toolwright_runtime::ledger::{LedgerFile, Query};
 
 use super::{Filter, document, pages};
-use crate::exit::{self, Failure};
+use crate::exit::{self, Result};
 
 #[derive(Debug, Args)]
 pub(super) struct Export {
@@ -23,7 +23,7 @@ const COLUMNS: &str = "sequence time kind run caller tenant conversation dialect
     count tool outcome approved error duration_us usage/input usage/cache_read usage/cache_write usage/output link";
 
 impl Export {
-    pub(super) fn run(self, file: &LedgerFile) -> Result<(), Failure> {
+    pub(super) fn run(self, file: &LedgerFile) -> Result<()> {
         let is_csv = self.format == "csv";
         let mut out = io::BufWriter::new(io::stdout().lock());
         if is_csv {

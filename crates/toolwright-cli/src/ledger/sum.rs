@@ -8,7 +8,7 @@ use toolwright_core::{Json, Usage};
 use toolwright_runtime::ledger::{Entry, LedgerFile, Query};
 
 use super::{Filter, pages, utc};
-use crate::exit::{self, Failure};
+use crate::exit::{self, Result};
 use toolwright_gateway::terminal::Escaped;
 
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ pub(super) struct Sum {
 const SUMS: [&str; 5] = ["exchanges", "calls", "failed", "input_tokens", "output_tokens"];
 
 impl Sum {
-    pub(super) fn run(self, file: &LedgerFile, json: bool) -> Result<(), Failure> {
+    pub(super) fn run(self, file: &LedgerFile, json: bool) -> Result<()> {
         let mut sums: BTreeMap<Vec<String>, [u64; SUMS.len()]> = BTreeMap::new();
         pages(file, Query { with_data: false, ..self.filter.query() }, |found| {
             let key = self.by.iter().map(|by| key(by, &found.entry)).collect();

@@ -13,7 +13,7 @@ use toolwright_transport::private_file;
 
 use crate::config::ConfigOptions;
 use crate::config_text::{self, ConfigText};
-use crate::exit::{self, Failure};
+use crate::exit::{self, Failure, Result};
 use crate::input;
 use toolwright_gateway::config;
 use toolwright_gateway::mcp::McpServers;
@@ -55,7 +55,7 @@ struct Entry {
 }
 
 impl Add {
-    pub(super) async fn run(self, options: ConfigOptions) -> Result<(), Failure> {
+    pub(super) async fn run(self, options: ConfigOptions) -> Result<()> {
         let mut target = ConfigText::open(options)?;
         let (entries, mut problems) = match &self.import {
             Some(file) => import(&input::json(Some(file))?)?,
@@ -71,7 +71,7 @@ impl Add {
         if problems.is_empty() { Ok(()) } else { Err(Failure::failed(problems.join("\n"))) }
     }
 
-    fn entry(&self) -> Result<Entry, Failure> {
+    fn entry(&self) -> Result<Entry> {
         let (key, values) = match &self.url {
             Some(url) => (("url", config::name::text(url)), pairs(&self.header, ':')?),
             None => (("command", list(&self.command)), pairs(&self.env, '=')?),
@@ -87,7 +87,7 @@ impl Add {
 }
 
 /// Splits texts into names and values.
-fn pairs(texts: &[String], mark: char) -> Result<Vec<(String, String)>, Failure> {
+fn pairs(texts: &[String], mark: char) -> Result<Vec<(String, String)>> {
     let pair = |text: &String| match text.split_once(mark) {
         Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
         None => Err(Failure::usage(format!("{text:?} has no {mark:?}"))),
@@ -107,7 +107,7 @@ fn legal_name(name: &str) -> String {
 }
 
 /// Reads the servers of a document of an MCP host. Returns those that can be added, and why others cannot.
-fn import(document: &Json) -> Result<(Vec<Entry>, Vec<String>), Failure> {
+fn import(document: &Json) -> Result<(Vec<Entry>, Vec<String>)> {
     let servers = ["mcpServers", "servers"].iter().find_map(|key| document.get(key)?.as_object());
     let Some(servers) = servers else {
         let what = "the document has neither `mcpServers` nor `servers`";

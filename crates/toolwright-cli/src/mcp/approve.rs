@@ -5,10 +5,9 @@ use toolwright_core::{Json, object, suggest};
 use toolwright_mcp::{ClientError, definition_digest};
 
 use super::unknown;
-use crate::exit::{self, Failure};
-use toolwright_gateway::Config;
+use crate::exit::{self, Failure, Result};
 use toolwright_gateway::mcp::McpServers;
-use toolwright_gateway::terminal;
+use toolwright_gateway::{Config, terminal};
 
 #[derive(Debug, Args)]
 pub(super) struct Approve {
@@ -19,7 +18,7 @@ pub(super) struct Approve {
 }
 
 impl Approve {
-    pub(super) async fn run(self, config: &Config, is_json: bool) -> Result<(), Failure> {
+    pub(super) async fn run(self, config: &Config, is_json: bool) -> Result<()> {
         let servers = McpServers::inspect(&config.mcp, &config.data)?;
         let Some(client) = servers.client(&self.server) else {
             return Err(unknown(config, &self.server));

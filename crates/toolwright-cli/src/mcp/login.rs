@@ -10,7 +10,7 @@ use toolwright_mcp::{Client, ClientError};
 use toolwright_transport::oauth::{Challenge, LoopbackListener, OAuthError, PendingLogin};
 
 use super::unknown;
-use crate::exit::{self, Failure};
+use crate::exit::{self, Failure, Result};
 use toolwright_gateway::Config;
 use toolwright_gateway::mcp::config::{McpLogin, McpPlace};
 use toolwright_gateway::mcp::{self, McpTokens};
@@ -85,7 +85,7 @@ struct Place<'c> {
     authorization: Authorization,
 }
 
-fn place<'c>(config: &'c Config, name: &str, tenant: Option<&str>) -> Result<Place<'c>, Failure> {
+fn place<'c>(config: &'c Config, name: &str, tenant: Option<&str>) -> Result<Place<'c>> {
     let settings = config.mcp.get(name).ok_or_else(|| unknown(config, name))?;
     let McpPlace::Url { url, headers, login, has_caller_tokens } = &settings.place else {
         let what = format!("{name} is a program, and programs have no login");
@@ -108,7 +108,7 @@ fn place<'c>(config: &'c Config, name: &str, tenant: Option<&str>) -> Result<Pla
 }
 
 impl Login {
-    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
+    pub(super) async fn run(self, config: &Config) -> Result<()> {
         let name = &self.server;
         let Place { url, http, login, authorization } =
             place(config, name, self.tenant.as_deref())?;
@@ -138,7 +138,7 @@ impl Login {
 }
 
 /// What the server says about the tokens that it wants.
-async fn challenge(name: &str, server: ServerUrl) -> Result<Challenge, Failure> {
+async fn challenge(name: &str, server: ServerUrl) -> Result<Challenge> {
     let client = Client::new(name, server);
     let listed = client.list_tools().await;
     client.close().await;
@@ -161,7 +161,7 @@ fn refused(name: &str, error: &OAuthError) -> Failure {
 }
 
 impl Logout {
-    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
+    pub(super) async fn run(self, config: &Config) -> Result<()> {
         let place = place(config, &self.server, self.tenant.as_deref())?;
         place.authorization.log_out().await.map_err(|error| refused(&self.server, &error))?;
         exit::print(&format!("logged out of {}", self.server))

@@ -7,13 +7,13 @@ use toolwright_catalog::signing::{SIGNING_KEY_FILE, SigningKey};
 use toolwright_runtime::store;
 use toolwright_transport::private_file;
 
-use crate::exit::{self, Failure};
+use crate::exit::{self, Failure, Result};
 
 /// The file whose lock a gateway holds.
 const LOCK_FILE: &str = "serve.lock";
 
 /// Locks a data folder until the file is dropped, and checks the files in it.
-pub(super) fn open(data: &Path) -> Result<File, Failure> {
+pub(super) fn open(data: &Path) -> Result<File> {
     let failed = |error| exit::io(&data.display().to_string())(error);
     private_file::create_folder(data).map_err(failed)?;
     let lock = private_file::open(&data.join(LOCK_FILE)).map_err(failed)?;

@@ -1,9 +1,9 @@
 //! Changes between the text of a model and the arguments that a tool receives.
 
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_json::{Json, Object, object};
 
 /// One change of the arguments. Every difference is reported as one.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// JSON Pointer into the arguments; empty for the text or the arguments as a whole
@@ -25,7 +25,6 @@ impl Change {
     }
 
     /// Sets the previous and the new value.
-    #[must_use]
     pub fn with_values(mut self, from: impl Into<Json>, to: impl Into<Json>) -> Change {
         self.from = Some(from.into());
         self.to = Some(to.into());
@@ -33,7 +32,6 @@ impl Change {
     }
 
     /// Sets a cost other than that of its kind.
-    #[must_use]
     pub fn with_cost(mut self, cost: u32) -> Change {
         self.cost = cost;
         self

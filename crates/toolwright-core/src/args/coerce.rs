@@ -40,6 +40,7 @@ use toolwright_json::Json;
 const MAX_SHOWN_BYTES: usize = 4096;
 
 /// A coercion: the check of a schema, and the enabled options.
+#[must_use]
 #[derive(Debug, Clone, Copy)]
 pub struct Coercion<'s> {
     check: &'s Check,
@@ -54,14 +55,12 @@ impl<'s> Coercion<'s> {
     }
 
     /// Sets the options.
-    #[must_use]
     pub fn with_options(mut self, options: CoercionOptions) -> Coercion<'s> {
         self.options = options;
         self
     }
 
     /// Sets the name of the tool, in which models sometimes wrap the arguments.
-    #[must_use]
     pub fn for_tool(mut self, name: &'s str) -> Coercion<'s> {
         self.tool = name;
         self

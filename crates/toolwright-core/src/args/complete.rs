@@ -14,8 +14,7 @@ use std::sync::Arc;
 
 use super::parameters::Parameters;
 use crate::wire_json;
-use toolwright_json::Object;
-use toolwright_json::object;
+use toolwright_json::{Object, object};
 
 /// A parameter without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]

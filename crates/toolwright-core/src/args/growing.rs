@@ -21,7 +21,7 @@ pub enum Progress {
 }
 
 /// A document that is parsed while it arrives.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Growing {
     root: Option<Json>,
     /// Number of open arrays and objects
@@ -36,8 +36,9 @@ pub struct Growing {
 }
 
 /// The next expected token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Expect {
+    #[default]
     Value,
     /// A value, or the end of the array
     Item,
@@ -68,15 +69,7 @@ enum Text {
 impl Growing {
     /// Creates an empty document.
     pub fn new() -> Growing {
-        Growing {
-            root: None,
-            open: 0,
-            expect: Expect::Value,
-            token: String::new(),
-            key: None,
-            half: None,
-            work: 0,
-        }
+        Growing::default()
     }
 
     /// Parses the next fragment.
@@ -372,12 +365,6 @@ impl Growing {
                 self.half = Some(code);
             }
         }
-    }
-}
-
-impl Default for Growing {
-    fn default() -> Growing {
-        Growing::new()
     }
 }
 

@@ -6,8 +6,7 @@ use super::hide;
 use crate::model::tool::{Tool, ToolKind};
 use crate::schema::{Check, SchemaError, Violation};
 use crate::wire_json;
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_json::{Json, Object, object};
 
 /// One parameter of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]

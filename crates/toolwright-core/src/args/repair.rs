@@ -17,8 +17,7 @@ mod unescape;
 use super::{Change, Op, Reading};
 use prelude::Tail;
 use search::Search;
-use toolwright_json::Json;
-use toolwright_json::object;
+use toolwright_json::{Json, object};
 
 /// Maximum number of nested encodings, and of documents in a row.
 const MAX_ROUNDS: usize = 4;

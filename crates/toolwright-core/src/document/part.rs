@@ -1,7 +1,7 @@
 //! The stored form of parts, calls and outcomes. A part has one field for its kind, and fields for
 //! attached data.
 
-use super::{DocumentError, ObjectReader, text};
+use super::{DocumentError, ObjectReader, Result, text};
 use crate::model::call::{Arguments, Call};
 use crate::model::dialect::Dialect;
 use crate::model::extra::Extra;
@@ -11,8 +11,7 @@ use crate::model::part::{
     Signature,
 };
 use crate::model::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Text};
+use toolwright_json::{Json, Object, Text, object};
 
 const MEDIA: [(&str, MediaKind); 4] = [
     ("image", MediaKind::Image),
@@ -47,7 +46,7 @@ pub fn write_part(part: &Part) -> Object {
 }
 
 /// Reads what [`write_part`] wrote.
-pub fn read_part(document: &Json) -> Result<Part, DocumentError> {
+pub fn read_part(document: &Json) -> Result<Part> {
     let fields = ObjectReader::of(document)?;
     let (kind, value) =
         fields.as_object().iter().next().ok_or_else(|| DocumentError::new("a part"))?;
@@ -86,7 +85,7 @@ pub fn write_call(call: &Call) -> Object {
 }
 
 /// Reads what [`write_call`] wrote.
-pub fn read_call(document: &Json) -> Result<Call, DocumentError> {
+pub fn read_call(document: &Json) -> Result<Call> {
     let fields = ObjectReader::of(document)?;
     let arguments = with_form(fields.text("form")?, fields.text("arguments")?)
         .ok_or_else(|| DocumentError::new("text of the form that is named").within("arguments"))?;
@@ -104,7 +103,7 @@ pub fn write_outcome(outcome: &Outcome) -> Object {
 }
 
 /// Reads what [`write_outcome`] wrote.
-pub fn read_outcome(document: &Json) -> Result<Outcome, DocumentError> {
+pub fn read_outcome(document: &Json) -> Result<Outcome> {
     let fields = ObjectReader::of(document)?;
     Ok(Outcome {
         call_id: fields.owned("call_id")?,
@@ -123,7 +122,7 @@ fn write_reasoning(reasoning: &Reasoning) -> Object {
     object! {"sections": sections, "redacted": reasoning.redacted}
 }
 
-fn read_reasoning(document: &Json) -> Result<Reasoning, DocumentError> {
+fn read_reasoning(document: &Json) -> Result<Reasoning> {
     let fields = ObjectReader::of(document)?;
     let sections = fields.list("sections", |section| {
         let section = ObjectReader::of(section)?;
@@ -152,7 +151,7 @@ fn write_media(media: &Media) -> Object {
     out
 }
 
-fn read_media(document: &Json) -> Result<Media, DocumentError> {
+fn read_media(document: &Json) -> Result<Media> {
     let fields = ObjectReader::of(document)?;
     let kind = fields.word("kind", "a kind of media", |word| {
         MEDIA.iter().find(|row| row.0 == word).map(|row| row.1)
@@ -178,7 +177,7 @@ fn read_media(document: &Json) -> Result<Media, DocumentError> {
     Ok(Media { kind, mime: fields.owned("mime")?, source, name: fields.owned("name")? })
 }
 
-fn read_opaque(document: &Json) -> Result<Opaque, DocumentError> {
+fn read_opaque(document: &Json) -> Result<Opaque> {
     let fields = ObjectReader::of(document)?;
     let value = fields.required("value", |value| Ok(value.clone()))?;
     Ok(Opaque { dialect: read_dialect(fields, "dialect")?, value })
@@ -191,7 +190,7 @@ pub fn write_extra(extra: &Extra) -> Option<Object> {
 }
 
 /// Reads the field `extra`, which [`write_extra`] wrote.
-pub fn read_extra(fields: ObjectReader<'_>) -> Result<Extra, DocumentError> {
+pub fn read_extra(fields: ObjectReader<'_>) -> Result<Extra> {
     let extra = fields.optional("extra", |extra| {
         let extra = ObjectReader::of(extra)?;
         let object = extra.object("fields")?.as_object();
@@ -201,7 +200,7 @@ pub fn read_extra(fields: ObjectReader<'_>) -> Result<Extra, DocumentError> {
 }
 
 /// Reads the counts of tokens and extra fields of a usage.
-pub fn read_usage(document: &Json) -> Result<Usage, DocumentError> {
+pub fn read_usage(document: &Json) -> Result<Usage> {
     let fields = ObjectReader::of(document)?;
     Ok(Usage {
         input: fields.optional_count("input")?,
@@ -214,7 +213,7 @@ pub fn read_usage(document: &Json) -> Result<Usage, DocumentError> {
 }
 
 /// Reads the id of a dialect.
-pub fn read_dialect(fields: ObjectReader<'_>, key: &str) -> Result<Dialect, DocumentError> {
+pub fn read_dialect(fields: ObjectReader<'_>, key: &str) -> Result<Dialect> {
     fields.word(key, "a dialect", |word| word.parse().ok())
 }
 

@@ -16,6 +16,9 @@ pub struct DocumentError {
     pub expected: Cow<'static, str>,
 }
 
+/// What was read from a document.
+pub(super) type Result<T, E = DocumentError> = std::result::Result<T, E>;
+
 impl DocumentError {
     /// Creates an error at the top of a document.
     pub fn new(expected: impl Into<Cow<'static, str>>) -> DocumentError {
@@ -36,12 +39,12 @@ pub struct ObjectReader<'a>(&'a Object);
 
 impl<'a> ObjectReader<'a> {
     /// Opens a value that must be an object.
-    pub fn of(document: &'a Json) -> Result<ObjectReader<'a>, DocumentError> {
+    pub fn of(document: &'a Json) -> Result<ObjectReader<'a>> {
         document.as_object().map(ObjectReader).ok_or_else(|| DocumentError::new("an object"))
     }
 
     /// Opens a value that must be an object without unknown or repeated members.
-    pub fn only(document: &'a Json, known: &[&str]) -> Result<ObjectReader<'a>, DocumentError> {
+    pub fn only(document: &'a Json, known: &[&str]) -> Result<ObjectReader<'a>> {
         let fields = ObjectReader::of(document)?;
         let keys: Vec<&str> = fields.0.keys().collect();
         let is_fine = |(at, key): (usize, &&str)| known.contains(key) && !keys[..at].contains(key);
@@ -58,11 +61,7 @@ impl<'a> ObjectReader<'a> {
     }
 
     /// Reads a required member.
-    pub fn required<T>(
-        self,
-        key: &str,
-        read: impl FnOnce(&'a Json) -> Result<T, DocumentError>,
-    ) -> Result<T, DocumentError> {
+    pub fn required<T>(self, key: &str, read: impl FnOnce(&'a Json) -> Result<T>) -> Result<T> {
         let value = self.0.get(key).ok_or_else(|| DocumentError::new("a value"));
         value.and_then(read).map_err(|error| error.within(key))
     }
@@ -71,8 +70,8 @@ impl<'a> ObjectReader<'a> {
     pub fn present<T>(
         self,
         key: &str,
-        read: impl FnOnce(&'a Json) -> Result<T, DocumentError>,
-    ) -> Result<Option<T>, DocumentError> {
+        read: impl FnOnce(&'a Json) -> Result<T>,
+    ) -> Result<Option<T>> {
         self.0.get(key).map(read).transpose().map_err(|error| error.within(key))
     }
 
@@ -80,22 +79,18 @@ impl<'a> ObjectReader<'a> {
     pub fn optional<T>(
         self,
         key: &str,
-        read: impl FnOnce(&'a Json) -> Result<T, DocumentError>,
-    ) -> Result<Option<T>, DocumentError> {
+        read: impl FnOnce(&'a Json) -> Result<T>,
+    ) -> Result<Option<T>> {
         if self.0.get(key).is_some_and(Json::is_null) { Ok(None) } else { self.present(key, read) }
     }
 
     /// Reads an object.
-    pub fn object(self, key: &str) -> Result<ObjectReader<'a>, DocumentError> {
+    pub fn object(self, key: &str) -> Result<ObjectReader<'a>> {
         self.required(key, ObjectReader::of)
     }
 
     /// Reads a list.
-    pub fn list<T>(
-        self,
-        key: &str,
-        read: impl Fn(&'a Json) -> Result<T, DocumentError>,
-    ) -> Result<Vec<T>, DocumentError> {
+    pub fn list<T>(self, key: &str, read: impl Fn(&'a Json) -> Result<T>) -> Result<Vec<T>> {
         self.required(key, |value| items(value, read))
     }
 
@@ -103,23 +98,23 @@ impl<'a> ObjectReader<'a> {
     pub fn optional_list<T>(
         self,
         key: &str,
-        read: impl Fn(&'a Json) -> Result<T, DocumentError>,
-    ) -> Result<Vec<T>, DocumentError> {
+        read: impl Fn(&'a Json) -> Result<T>,
+    ) -> Result<Vec<T>> {
         Ok(self.present(key, |value| items(value, read))?.unwrap_or_default())
     }
 
     /// Reads a string.
-    pub fn text(self, key: &str) -> Result<&'a str, DocumentError> {
+    pub fn text(self, key: &str) -> Result<&'a str> {
         self.required(key, text)
     }
 
     /// Reads an optional or null string.
-    pub fn optional_text(self, key: &str) -> Result<Option<&'a str>, DocumentError> {
+    pub fn optional_text(self, key: &str) -> Result<Option<&'a str>> {
         self.optional(key, text)
     }
 
     /// Reads an optional or null string and converts it.
-    pub fn owned<T: From<&'a str>>(self, key: &str) -> Result<Option<T>, DocumentError> {
+    pub fn owned<T: From<&'a str>>(self, key: &str) -> Result<Option<T>> {
         Ok(self.optional_text(key)?.map(T::from))
     }
 
@@ -129,7 +124,7 @@ impl<'a> ObjectReader<'a> {
         key: &str,
         expected: &'static str,
         read: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<T, DocumentError> {
+    ) -> Result<T> {
         self.required(key, |value| word(value, expected, read))
     }
 
@@ -139,43 +134,40 @@ impl<'a> ObjectReader<'a> {
         key: &str,
         expected: &'static str,
         read: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<Option<T>, DocumentError> {
+    ) -> Result<Option<T>> {
         self.optional(key, |value| word(value, expected, read))
     }
 
     /// Reads a boolean.
-    pub fn flag(self, key: &str) -> Result<bool, DocumentError> {
+    pub fn flag(self, key: &str) -> Result<bool> {
         self.required(key, flag)
     }
 
     /// Reads an optional or null boolean.
-    pub fn optional_flag(self, key: &str) -> Result<Option<bool>, DocumentError> {
+    pub fn optional_flag(self, key: &str) -> Result<Option<bool>> {
         self.optional(key, flag)
     }
 
     /// Reads an integer that fits the type.
-    pub fn count<N: TryFrom<u64>>(self, key: &str) -> Result<N, DocumentError> {
+    pub fn count<N: TryFrom<u64>>(self, key: &str) -> Result<N> {
         self.required(key, count)
     }
 
     /// Reads an optional or null integer that fits the type.
-    pub fn optional_count<N: TryFrom<u64>>(self, key: &str) -> Result<Option<N>, DocumentError> {
+    pub fn optional_count<N: TryFrom<u64>>(self, key: &str) -> Result<Option<N>> {
         self.optional(key, count)
     }
 }
 
 /// Reads every item of a list.
-pub fn items<'a, T>(
-    value: &'a Json,
-    read: impl Fn(&'a Json) -> Result<T, DocumentError>,
-) -> Result<Vec<T>, DocumentError> {
+pub fn items<'a, T>(value: &'a Json, read: impl Fn(&'a Json) -> Result<T>) -> Result<Vec<T>> {
     let items = value.as_array().ok_or_else(|| DocumentError::new("a list"))?;
     let one = |(at, item)| read(item).map_err(|error| error.within(&format!("{at}")));
     items.iter().enumerate().map(one).collect()
 }
 
 /// Reads a text.
-pub fn text(value: &Json) -> Result<&str, DocumentError> {
+pub fn text(value: &Json) -> Result<&str> {
     value.as_str().ok_or_else(|| DocumentError::new("text"))
 }
 
@@ -183,15 +175,15 @@ fn word<T>(
     value: &Json,
     expected: &'static str,
     read: impl FnOnce(&str) -> Option<T>,
-) -> Result<T, DocumentError> {
+) -> Result<T> {
     value.as_str().and_then(read).ok_or_else(|| DocumentError::new(expected))
 }
 
-fn flag(value: &Json) -> Result<bool, DocumentError> {
+fn flag(value: &Json) -> Result<bool> {
     value.as_bool().ok_or_else(|| DocumentError::new("true or false"))
 }
 
-fn count<N: TryFrom<u64>>(value: &Json) -> Result<N, DocumentError> {
+fn count<N: TryFrom<u64>>(value: &Json) -> Result<N> {
     let number = value.as_u64().ok_or_else(|| DocumentError::new("a whole number"))?;
     N::try_from(number).map_err(|_| DocumentError::new("a smaller number"))
 }

@@ -42,11 +42,6 @@ impl Emitter {
         self.ended
     }
 
-    /// Whether the stop reason was emitted.
-    pub fn is_stopped(&self) -> bool {
-        self.stopped
-    }
-
     /// Begins a part and returns its index; `None` after the end of the response.
     pub fn open(&mut self, head: Head, extra: Extra, out: &mut Vec<Event>) -> Option<usize> {
         if self.stopped || self.ended {

@@ -3,67 +3,34 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A wire format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Dialect {
-    /// OpenAI Chat Completions
-    OpenaiChat,
-    /// OpenAI Responses
-    OpenaiResponses,
-    /// Anthropic Messages
-    Anthropic,
-    /// AWS Bedrock Converse
-    Bedrock,
-    /// DeepSeek, on OpenAI Chat
-    Deepseek,
-    /// Google Gemini `generateContent`
-    Gemini,
-    /// Ollama `/api/chat`
-    Ollama,
-    /// Mistral
-    Mistral,
-    /// Cohere v2
-    Cohere,
-    /// Model Context Protocol: tools only
-    Mcp,
+toolwright_json::words! {
+    /// A wire format.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Dialect: id, from_id {
+        /// OpenAI Chat Completions
+        OpenaiChat = "openai-chat",
+        /// OpenAI Responses
+        OpenaiResponses = "openai-responses",
+        /// Anthropic Messages
+        Anthropic = "anthropic",
+        /// AWS Bedrock Converse
+        Bedrock = "bedrock",
+        /// DeepSeek, on OpenAI Chat
+        Deepseek = "deepseek",
+        /// Google Gemini `generateContent`
+        Gemini = "gemini",
+        /// Ollama `/api/chat`
+        Ollama = "ollama",
+        /// Mistral
+        Mistral = "mistral",
+        /// Cohere v2
+        Cohere = "cohere",
+        /// Model Context Protocol: tools only
+        Mcp = "mcp",
+    }
 }
 
 impl Dialect {
-    /// All dialects, in the order of the documentation.
-    pub const ALL: [Dialect; 10] = [
-        Dialect::OpenaiChat,
-        Dialect::OpenaiResponses,
-        Dialect::Anthropic,
-        Dialect::Bedrock,
-        Dialect::Deepseek,
-        Dialect::Gemini,
-        Dialect::Ollama,
-        Dialect::Mistral,
-        Dialect::Cohere,
-        Dialect::Mcp,
-    ];
-
-    /// The id used in commands, configuration, routes and headers.
-    pub fn id(self) -> &'static str {
-        match self {
-            Dialect::OpenaiChat => "openai-chat",
-            Dialect::OpenaiResponses => "openai-responses",
-            Dialect::Anthropic => "anthropic",
-            Dialect::Bedrock => "bedrock",
-            Dialect::Deepseek => "deepseek",
-            Dialect::Gemini => "gemini",
-            Dialect::Ollama => "ollama",
-            Dialect::Mistral => "mistral",
-            Dialect::Cohere => "cohere",
-            Dialect::Mcp => "mcp",
-        }
-    }
-
-    /// The dialect of an id.
-    pub fn from_id(id: &str) -> Option<Dialect> {
-        Dialect::ALL.into_iter().find(|dialect| dialect.id() == id)
-    }
-
     /// Whether extra fields of one dialect mean the same in another.
     pub fn shares_wire(self, other: Dialect) -> bool {
         self.parent() == other.parent()

@@ -25,29 +25,31 @@ pub struct Fault {
     pub extra: Extra,
 }
 
-/// Classes of failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FaultClass {
-    /// The request is invalid (400, 409, 422)
-    Invalid,
-    /// Missing or wrong credentials (401)
-    Unauthenticated,
-    /// Out of credit (402)
-    Billing,
-    /// Insufficient permissions (403)
-    Forbidden,
-    /// No such model or path (404)
-    NotFound,
-    /// The request is too large (413)
-    TooLarge,
-    /// Too many requests (429)
-    RateLimited,
-    /// The vendor took too long (408, 504)
-    Timeout,
-    /// The vendor is overloaded (503, 529)
-    Overloaded,
-    /// The vendor failed (500, 502, 424)
-    Internal,
+toolwright_json::words! {
+    /// Classes of failure.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum FaultClass: word, from_word {
+        /// The request is invalid (400, 409, 422)
+        Invalid = "invalid",
+        /// Missing or wrong credentials (401)
+        Unauthenticated = "unauthenticated",
+        /// Out of credit (402)
+        Billing = "billing",
+        /// Insufficient permissions (403)
+        Forbidden = "forbidden",
+        /// No such model or path (404)
+        NotFound = "not_found",
+        /// The request is too large (413)
+        TooLarge = "too_large",
+        /// Too many requests (429)
+        RateLimited = "rate_limited",
+        /// The vendor took too long (408, 504)
+        Timeout = "timeout",
+        /// The vendor is overloaded (503, 529)
+        Overloaded = "overloaded",
+        /// The vendor failed (500, 502, 424)
+        Internal = "internal",
+    }
 }
 
 impl Fault {
@@ -75,41 +77,6 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl FaultClass {
-    /// Every class.
-    pub const ALL: [FaultClass; 10] = [
-        FaultClass::Invalid,
-        FaultClass::Unauthenticated,
-        FaultClass::Billing,
-        FaultClass::Forbidden,
-        FaultClass::NotFound,
-        FaultClass::TooLarge,
-        FaultClass::RateLimited,
-        FaultClass::Timeout,
-        FaultClass::Overloaded,
-        FaultClass::Internal,
-    ];
-
-    /// Returns the name in ledgers, logs and metrics.
-    pub fn word(self) -> &'static str {
-        match self {
-            FaultClass::Invalid => "invalid",
-            FaultClass::Unauthenticated => "unauthenticated",
-            FaultClass::Billing => "billing",
-            FaultClass::Forbidden => "forbidden",
-            FaultClass::NotFound => "not_found",
-            FaultClass::TooLarge => "too_large",
-            FaultClass::RateLimited => "rate_limited",
-            FaultClass::Timeout => "timeout",
-            FaultClass::Overloaded => "overloaded",
-            FaultClass::Internal => "internal",
-        }
-    }
-
-    /// Parses a name written by [`word`](FaultClass::word).
-    pub fn from_word(word: &str) -> Option<FaultClass> {
-        FaultClass::ALL.into_iter().find(|class| class.word() == word)
-    }
-
     /// Returns the class of an HTTP status.
     pub fn from_status(status: u16) -> FaultClass {
         match status {

@@ -8,6 +8,7 @@ use toolwright_json::Path;
 ///
 /// A [`Loss`](crate::loss::Loss) uses it for its path. It is not compared: values that differ only
 /// in origin are equal.
+#[must_use]
 #[derive(Debug, Clone, Default)]
 pub struct Origin(Option<String>);
 
@@ -28,7 +29,6 @@ impl Origin {
     }
 
     /// Returns the list element that contains the value: `/tools/0` for `/tools/0/function`.
-    #[must_use]
     pub fn element(&self) -> Origin {
         let is_index = |step: &str| step.bytes().all(|byte| byte.is_ascii_digit());
         let Some(mut pointer) = self.pointer() else { return Origin::NONE };
@@ -43,7 +43,6 @@ impl Origin {
 
     /// Returns the outermost list element that contains the value: `/input/2` for
     /// `/input/2/content/0`.
-    #[must_use]
     pub fn outermost(&self) -> Origin {
         let Some(pointer) = self.pointer() else { return Origin::NONE };
         let mut end = 0;
@@ -57,7 +56,6 @@ impl Origin {
     }
 
     /// Returns the list that contains the value: `/messages/1/content` for `/messages/1/content/0`.
-    #[must_use]
     pub fn list(&self) -> Origin {
         let element = self.element();
         match element.pointer().and_then(|pointer| pointer.rsplit_once('/')) {

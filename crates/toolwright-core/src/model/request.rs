@@ -8,6 +8,7 @@ use crate::model::tool::{Tool, ToolChoice};
 use toolwright_json::{Json, Number, Path, Text};
 
 /// A canonical request.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
     /// The model, by the vendor's name
@@ -46,35 +47,30 @@ impl Request {
     }
 
     /// Sets the instructions.
-    #[must_use]
     pub fn with_instructions(mut self, text: impl Into<Text>) -> Request {
         self.instructions = Some(Message::system(text));
         self
     }
 
     /// Sets the tools.
-    #[must_use]
     pub fn with_tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Request {
         self.tools = tools.into_iter().collect();
         self
     }
 
     /// Sets the tool choice.
-    #[must_use]
     pub fn with_tool_choice(mut self, choice: ToolChoice) -> Request {
         self.tool_choice = Some(choice);
         self
     }
 
     /// Sets the model.
-    #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Request {
         self.model = Some(model.into());
         self
     }
 
     /// Sets limits and sampling.
-    #[must_use]
     pub fn with_sampling(mut self, sampling: Sampling) -> Request {
         self.sampling = sampling;
         self
@@ -82,7 +78,6 @@ impl Request {
 
     /// Sets the origin of each value to its position in this request: `/messages/2/parts/0`,
     /// `/tools/1`, so that losses refer to this request.
-    #[must_use]
     pub fn placed(mut self) -> Request {
         if let Some(message) = &mut self.instructions {
             place_message(message, Path::ROOT.key("instructions"));

@@ -78,6 +78,7 @@ impl Response {
 }
 
 /// Why a model stopped, with what the vendor adds to it.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stop {
     /// The reason
@@ -90,67 +91,32 @@ pub struct Stop {
     pub details: Option<Json>,
 }
 
-/// The stop reasons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum StopReason {
-    /// The model finished
-    #[default]
-    End,
-    /// The model waits for the outcomes of calls
-    ToolUse,
-    /// The token limit was reached
-    MaxTokens,
-    /// The context window was full
-    ContextWindow,
-    /// A stop sequence was matched
-    StopSequence,
-    /// The model refused
-    Refusal,
-    /// A filter cut the response
-    Filtered,
-    /// The model wrote a call that the vendor could not parse
-    MalformedCall,
-    /// The vendor paused; send the conversation again to continue
-    Pause,
-    /// The vendor failed
-    Failed,
-}
-
-impl StopReason {
-    /// All of them.
-    pub const ALL: &[StopReason] = &[
-        StopReason::End,
-        StopReason::ToolUse,
-        StopReason::MaxTokens,
-        StopReason::ContextWindow,
-        StopReason::StopSequence,
-        StopReason::Refusal,
-        StopReason::Filtered,
-        StopReason::MalformedCall,
-        StopReason::Pause,
-        StopReason::Failed,
-    ];
-
-    /// Returns the name in plain documents, such as `tool_calls`.
-    pub fn name(self) -> &'static str {
-        match self {
-            StopReason::End => "stop",
-            StopReason::ToolUse => "tool_calls",
-            StopReason::MaxTokens => "length",
-            StopReason::ContextWindow => "context_window",
-            StopReason::StopSequence => "stop_sequence",
-            StopReason::Refusal => "refusal",
-            StopReason::Filtered => "content_filter",
-            StopReason::MalformedCall => "malformed_call",
-            StopReason::Pause => "pause",
-            StopReason::Failed => "error",
-        }
-    }
-
-    /// Returns the stop reason with a [name](StopReason::name).
-    pub fn from_name(name: &str) -> Option<StopReason> {
-        StopReason::ALL.iter().copied().find(|reason| reason.name() == name)
+toolwright_json::words! {
+    /// The stop reasons.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[non_exhaustive]
+    pub enum StopReason: name, from_name {
+        /// The model finished
+        #[default]
+        End = "stop",
+        /// The model waits for the outcomes of calls
+        ToolUse = "tool_calls",
+        /// The token limit was reached
+        MaxTokens = "length",
+        /// The context window was full
+        ContextWindow = "context_window",
+        /// A stop sequence was matched
+        StopSequence = "stop_sequence",
+        /// The model refused
+        Refusal = "refusal",
+        /// A filter cut the response
+        Filtered = "content_filter",
+        /// The model wrote a call that the vendor could not parse
+        MalformedCall = "malformed_call",
+        /// The vendor paused; send the conversation again to continue
+        Pause = "pause",
+        /// The vendor failed
+        Failed = "error",
     }
 }
 
@@ -162,7 +128,6 @@ const WITHOUT_EXPLANATION: &str = note!("without_explanation");
 
 impl Stop {
     /// Records that the vendor sent no explanation of the reason.
-    #[must_use]
     pub fn without_explanation(mut self, dialect: Dialect) -> Stop {
         self.extra.insert(dialect, WITHOUT_EXPLANATION, true);
         self
@@ -174,7 +139,6 @@ impl Stop {
     }
 
     /// Records that the vendor sent no reason in the usual field.
-    #[must_use]
     pub fn without_reason_field(mut self, dialect: Dialect) -> Stop {
         self.extra.insert(dialect, WITHOUT_REASON_FIELD, true);
         self
@@ -193,7 +157,6 @@ impl Stop {
     /// Corrects the reason by the content, because vendors report it inconsistently: a plain end is
     /// `ToolUse` if there are calls and `Refusal` if the model refused, and `ToolUse` without calls is a
     /// plain end.
-    #[must_use]
     pub fn reconciled(mut self, parts: &[Part]) -> Stop {
         let calls = parts.iter().any(|part| matches!(part.body, Body::Call(_)));
         let refused = parts.iter().any(|part| matches!(part.body, Body::Refusal(_)));

@@ -21,92 +21,46 @@ impl Overrides {
     }
 }
 
-/// A request setting that can be dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
-    /// The limit on output tokens
-    MaxTokens,
-    /// Temperature
-    Temperature,
-    /// Nucleus sampling
-    TopP,
-    /// Number of candidate tokens
-    TopK,
-    /// Stop sequences
-    Stop,
-    /// Seed
-    Seed,
-    /// Penalty for frequent tokens
-    FrequencyPenalty,
-    /// Penalty for tokens that occurred
-    PresencePenalty,
-    /// Number of answers
-    Answers,
-    /// Log probabilities, with the number of alternatives
-    Logprobs,
-    /// Number of alternatives at each position
-    TopLogprobs,
-    /// Id of the end user
-    User,
-    /// Tool choice
-    ToolChoice,
-    /// The switch for parallel calls
-    ParallelToolCalls,
-    /// The `strict` flag of tools
-    Strict,
-    /// Every reasoning control
-    Reasoning,
-    /// Whether to show the thinking, or a summary of it
-    ReasoningSummary,
-    /// The response format
-    ResponseFormat,
-}
-
-impl Setting {
-    /// All settings.
-    pub const ALL: [Setting; 18] = [
-        Setting::MaxTokens,
-        Setting::Temperature,
-        Setting::TopP,
-        Setting::TopK,
-        Setting::Stop,
-        Setting::Seed,
-        Setting::FrequencyPenalty,
-        Setting::PresencePenalty,
-        Setting::Answers,
-        Setting::Logprobs,
-        Setting::TopLogprobs,
-        Setting::User,
-        Setting::ToolChoice,
-        Setting::ParallelToolCalls,
-        Setting::Strict,
-        Setting::Reasoning,
-        Setting::ReasoningSummary,
-        Setting::ResponseFormat,
-    ];
-
-    /// Returns the name in the configuration.
-    pub fn name(self) -> &'static str {
-        match self {
-            Setting::MaxTokens => "max_tokens",
-            Setting::Temperature => "temperature",
-            Setting::TopP => "top_p",
-            Setting::TopK => "top_k",
-            Setting::Stop => "stop",
-            Setting::Seed => "seed",
-            Setting::FrequencyPenalty => "frequency_penalty",
-            Setting::PresencePenalty => "presence_penalty",
-            Setting::Answers => "n",
-            Setting::Logprobs => "logprobs",
-            Setting::TopLogprobs => "top_logprobs",
-            Setting::User => "user",
-            Setting::ToolChoice => "tool_choice",
-            Setting::ParallelToolCalls => "parallel_tool_calls",
-            Setting::Strict => "strict",
-            Setting::Reasoning => "reasoning",
-            Setting::ReasoningSummary => "reasoning_summary",
-            Setting::ResponseFormat => "response_format",
-        }
+toolwright_json::words! {
+    /// A request setting that can be dropped.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Setting: name {
+        /// The limit on output tokens
+        MaxTokens = "max_tokens",
+        /// Temperature
+        Temperature = "temperature",
+        /// Nucleus sampling
+        TopP = "top_p",
+        /// Number of candidate tokens
+        TopK = "top_k",
+        /// Stop sequences
+        Stop = "stop",
+        /// Seed
+        Seed = "seed",
+        /// Penalty for frequent tokens
+        FrequencyPenalty = "frequency_penalty",
+        /// Penalty for tokens that occurred
+        PresencePenalty = "presence_penalty",
+        /// Number of answers
+        Answers = "n",
+        /// Log probabilities, with the number of alternatives
+        Logprobs = "logprobs",
+        /// Number of alternatives at each position
+        TopLogprobs = "top_logprobs",
+        /// Id of the end user
+        User = "user",
+        /// Tool choice
+        ToolChoice = "tool_choice",
+        /// The switch for parallel calls
+        ParallelToolCalls = "parallel_tool_calls",
+        /// The `strict` flag of tools
+        Strict = "strict",
+        /// Every reasoning control
+        Reasoning = "reasoning",
+        /// Whether to show the thinking, or a summary of it
+        ReasoningSummary = "reasoning_summary",
+        /// The response format
+        ResponseFormat = "response_format",
     }
 }
 

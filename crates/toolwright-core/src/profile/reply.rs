@@ -59,7 +59,7 @@ impl ReplyRule {
     };
     /// All fields.
     pub const ALL: ReplyRule = ReplyRule {
-        stops: StopReason::ALL,
+        stops: &StopReason::ALL,
         stop_sequence: true,
         stop_details: true,
         reasoning: true,

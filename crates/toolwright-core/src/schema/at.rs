@@ -1,9 +1,8 @@
 //! Finds the schemas that apply to a position in a value, through properties, items, local references and
 //! unions. The check decides what is accepted; this is for hints, and for proofs of what cannot be.
 
-use toolwright_json::object;
 use toolwright_json::pointer::segments;
-use toolwright_json::{Json, Object};
+use toolwright_json::{Json, Object, object};
 
 /// Maximum number of schemas for one position, which bounds nested unions.
 const MAX: usize = 64;

@@ -1,7 +1,6 @@
 //! Violations of a schema, in a form that a model can act on.
 
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_json::{Json, Object, object};
 
 /// The keywords that an object violates if its members are misnamed or misplaced.
 pub const MEMBER_KEYWORDS: &[&str] = &[

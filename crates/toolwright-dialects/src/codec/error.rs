@@ -16,6 +16,9 @@ pub struct DecodeError {
     pub kind: DecodeErrorKind,
 }
 
+/// A decoded value.
+pub type Result<T, E = DecodeError> = std::result::Result<T, E>;
+
 /// The problem with a wire value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -1,10 +1,10 @@
 //! Reads the fields of a JSON object one by one; the remaining ones become [`Extra`].
 
-use super::{DecodeError, DecodeErrorKind};
-use toolwright_core::Dialect;
-use toolwright_core::extra::{BESIDE, Extra, HERE};
+use super::{DecodeError, DecodeErrorKind, Result};
+use crate::frame::Frame;
+use toolwright_core::extra::{BESIDE, HERE};
 use toolwright_core::note::is_note;
-use toolwright_core::origin::Origin;
+use toolwright_core::{Dialect, Extra, Origin, wire_json};
 use toolwright_json::{Json, Key, Number, Object, Path, Text};
 
 /// An object being decoded. A known field that is `null` counts as absent. Of a repeated key the last
@@ -18,7 +18,7 @@ pub struct Fields<'p> {
 
 impl<'p> Fields<'p> {
     /// Opens a value that must be an object.
-    pub fn new(value: Json, path: Path<'p>, dialect: Dialect) -> Result<Fields<'p>, DecodeError> {
+    pub fn new(value: Json, path: Path<'p>, dialect: Dialect) -> Result<Fields<'p>> {
         match value {
             Json::Object(object) if object.keys().any(is_reserved) => {
                 Err(DecodeError::expected(dialect, &path, "other keys than `.` and `..`"))
@@ -57,13 +57,13 @@ impl<'p> Fields<'p> {
     }
 
     /// Takes a field that must be there.
-    pub fn need(&mut self, key: &'static str) -> Result<Json, DecodeError> {
+    pub fn need(&mut self, key: &'static str) -> Result<Json> {
         self.take(key).ok_or_else(|| self.missing(key))
     }
 
     /// Checks that this is the body of a reply, which has at least one of these fields. The body of a
     /// reply with status 200 may still be an error.
-    pub fn require_reply(&self, keys: &[&str]) -> Result<(), DecodeError> {
+    pub fn require_reply(&self, keys: &[&str]) -> Result<()> {
         if keys.iter().any(|key| self.peek(key).is_some()) {
             return Ok(());
         }
@@ -75,12 +75,12 @@ impl<'p> Fields<'p> {
     }
 
     /// Takes a string.
-    pub fn string(&mut self, key: &str) -> Result<Option<String>, DecodeError> {
+    pub fn string(&mut self, key: &str) -> Result<Option<String>> {
         Ok(self.text(key)?.map(Text::into_string))
     }
 
     /// Takes a string that is usually passed on unread.
-    pub fn text(&mut self, key: &str) -> Result<Option<Text>, DecodeError> {
+    pub fn text(&mut self, key: &str) -> Result<Option<Text>> {
         match self.take(key) {
             None => Ok(None),
             Some(Json::String(text)) => Ok(Some(text)),
@@ -89,23 +89,23 @@ impl<'p> Fields<'p> {
     }
 
     /// Takes a string that must be there.
-    pub fn need_string(&mut self, key: &'static str) -> Result<String, DecodeError> {
+    pub fn need_string(&mut self, key: &'static str) -> Result<String> {
         self.string(key)?.ok_or_else(|| self.missing(key))
     }
 
     /// Takes a string that must be there and is usually passed on unread.
-    pub fn need_text(&mut self, key: &'static str) -> Result<Text, DecodeError> {
+    pub fn need_text(&mut self, key: &'static str) -> Result<Text> {
         self.text(key)?.ok_or_else(|| self.missing(key))
     }
 
     /// Takes a string; an empty one counts as absent, for formats that require an id even if there is
     /// none.
-    pub fn filled(&mut self, key: &str) -> Result<Option<String>, DecodeError> {
+    pub fn filled(&mut self, key: &str) -> Result<Option<String>> {
         Ok(self.string(key)?.filter(|text| !text.is_empty()))
     }
 
     /// Takes a number.
-    pub fn number(&mut self, key: &str) -> Result<Option<Number>, DecodeError> {
+    pub fn number(&mut self, key: &str) -> Result<Option<Number>> {
         match self.take(key) {
             None => Ok(None),
             Some(Json::Number(number)) => Ok(Some(number)),
@@ -114,14 +114,14 @@ impl<'p> Fields<'p> {
     }
 
     /// Takes an unsigned integer, saturating.
-    pub fn u64(&mut self, key: &str) -> Result<Option<u64>, DecodeError> {
+    pub fn u64(&mut self, key: &str) -> Result<Option<u64>> {
         let Some(value) = self.take(key) else { return Ok(None) };
         let count = if let Json::Number(number) = &value { number.as_count() } else { None };
         count.map(Some).ok_or_else(|| self.expected(key, "a whole number"))
     }
 
     /// Takes a boolean.
-    pub fn boolean(&mut self, key: &str) -> Result<Option<bool>, DecodeError> {
+    pub fn boolean(&mut self, key: &str) -> Result<Option<bool>> {
         match self.take(key) {
             None => Ok(None),
             Some(Json::Bool(value)) => Ok(Some(value)),
@@ -130,7 +130,7 @@ impl<'p> Fields<'p> {
     }
 
     /// Takes an array; an absent one is empty.
-    pub fn array(&mut self, key: &str) -> Result<Vec<Json>, DecodeError> {
+    pub fn array(&mut self, key: &str) -> Result<Vec<Json>> {
         match self.take(key) {
             None => Ok(Vec::new()),
             Some(Json::Array(items)) => Ok(items),
@@ -139,7 +139,7 @@ impl<'p> Fields<'p> {
     }
 
     /// Takes an array of strings, or one string; an absent one is empty.
-    pub fn strings(&mut self, key: &str) -> Result<Vec<String>, DecodeError> {
+    pub fn strings(&mut self, key: &str) -> Result<Vec<String>> {
         let items = match self.take(key) {
             None => return Ok(Vec::new()),
             Some(Json::String(text)) => return Ok(vec![text.into_string()]),
@@ -156,7 +156,7 @@ impl<'p> Fields<'p> {
     }
 
     /// Takes an object.
-    pub fn object(&mut self, key: &str) -> Result<Option<Object>, DecodeError> {
+    pub fn object(&mut self, key: &str) -> Result<Option<Object>> {
         match self.take(key) {
             None => Ok(None),
             Some(Json::Object(object)) => Ok(Some(object)),
@@ -208,12 +208,17 @@ fn is_reserved(key: &str) -> bool {
     is_note(key) || key == BESIDE || key == HERE
 }
 
+/// Parses the data of a frame of a stream.
+pub fn parse_frame(frame: &Frame, dialect: Dialect) -> Result<Json> {
+    wire_json::parse(&frame.data).map_err(|error| DecodeError::new(dialect, &Path::ROOT, error))
+}
+
 /// Decodes each element of an array, with its path.
 pub fn elements<T>(
     items: Vec<Json>,
     path: &Path<'_>,
-    mut decode: impl FnMut(Json, Path<'_>) -> Result<T, DecodeError>,
-) -> Result<Vec<T>, DecodeError> {
+    mut decode: impl FnMut(Json, Path<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
     let mut decoded = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
         decoded.push(decode(item, path.index(index))?);

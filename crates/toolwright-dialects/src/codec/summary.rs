@@ -1,11 +1,8 @@
 //! Summaries of responses for telemetry: model, calls, stop reason and usage, without any content.
 
 use super::{ChatCodec, WireReply};
-use toolwright_core::event::{Event, Head};
-use toolwright_core::fault::FaultClass;
-use toolwright_core::response::{Response, StopReason};
-use toolwright_core::usage::Usage;
-use toolwright_core::wire_json;
+use toolwright_core::event::Head;
+use toolwright_core::{Event, FaultClass, Response, StopReason, Usage, wire_json};
 
 /// Summary of one response, complete or as far as it has arrived.
 #[derive(Debug, Clone, Default)]

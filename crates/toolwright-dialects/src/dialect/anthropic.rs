@@ -10,13 +10,10 @@ mod tool;
 mod wire;
 
 use crate::codec::{
-    ChatCodec, DecodeError, ReplyContext, ResponseSummary, StreamEncoder, ToolCodec, WireReply,
+    ChatCodec, ReplyContext, ResponseSummary, Result, StreamEncoder, ToolCodec, WireReply,
 };
 use crate::dialect::forward::forward;
-use toolwright_core::Dialect;
-use toolwright_core::part::Part;
-use toolwright_core::response::Response;
-use toolwright_core::tool::Tool;
+use toolwright_core::{Dialect, Part, Response, Tool};
 use toolwright_json::{Json, Path};
 
 /// The codec.
@@ -34,7 +31,7 @@ impl ToolCodec for Anthropic {
         tool::encode(tool.clone())
     }
 
-    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
+    fn decode_tool(&self, wire: Json) -> Result<Tool> {
         tool::decode(wire, Path::ROOT)
     }
 
@@ -42,7 +39,7 @@ impl ToolCodec for Anthropic {
         part::encode(part.clone()).unwrap_or_default()
     }
 
-    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_call(&self, wire: Json) -> Result<Part> {
         part::decode(wire, Path::ROOT)
     }
 
@@ -50,7 +47,7 @@ impl ToolCodec for Anthropic {
         part::encode(part.clone()).unwrap_or_default()
     }
 
-    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_outcome(&self, wire: Json) -> Result<Part> {
         part::decode(wire, Path::ROOT)
     }
 }

@@ -12,8 +12,7 @@ mod wire;
 use crate::codec::{ChatCodec, ReplyContext, StreamEncoder, ToolCodec, WireReply};
 use crate::dialect::forward::forward;
 use crate::frame::Framing;
-use toolwright_core::Dialect;
-use toolwright_core::response::Response;
+use toolwright_core::{Dialect, Response};
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]

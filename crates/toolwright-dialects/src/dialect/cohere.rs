@@ -10,12 +10,10 @@ mod tool;
 mod wire;
 
 use crate::codec::{
-    ChatCodec, DecodeError, EmbedFormat, ReplyContext, StreamEncoder, ToolCodec, WireReply,
+    ChatCodec, EmbedFormat, ReplyContext, Result, StreamEncoder, ToolCodec, WireReply,
 };
 use crate::dialect::forward::forward;
-use toolwright_core::Dialect;
-use toolwright_core::part::Part;
-use toolwright_core::response::Response;
+use toolwright_core::{Dialect, Part, Response};
 use toolwright_json::{Json, Path};
 
 /// The codec.
@@ -34,7 +32,7 @@ impl ToolCodec for Cohere {
         part::encode_call(part)
     }
 
-    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_call(&self, wire: Json) -> Result<Part> {
         part::decode_call(wire, Path::ROOT)
     }
 
@@ -42,7 +40,7 @@ impl ToolCodec for Cohere {
         part::encode_outcome(part)
     }
 
-    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_outcome(&self, wire: Json) -> Result<Part> {
         part::decode_outcome(wire, Path::ROOT)
     }
 }

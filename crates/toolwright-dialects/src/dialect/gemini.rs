@@ -11,8 +11,7 @@ mod wire;
 
 use crate::codec::{ChatCodec, EmbedFormat, ReplyContext, StreamEncoder, ToolCodec, WireReply};
 use crate::dialect::forward::forward;
-use toolwright_core::Dialect;
-use toolwright_core::response::Response;
+use toolwright_core::{Dialect, Response};
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]

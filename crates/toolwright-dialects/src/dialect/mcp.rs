@@ -7,11 +7,9 @@ mod call;
 mod tool;
 mod wire;
 
-use crate::codec::{DecodeError, Target, ToolCodec};
-use toolwright_core::Dialect;
-use toolwright_core::part::Part;
+use crate::codec::{Result, Target, ToolCodec};
 use toolwright_core::profile::Profile;
-use toolwright_core::tool::Tool;
+use toolwright_core::{Dialect, Part, Tool};
 use toolwright_json::{Json, Path};
 
 /// The codec.
@@ -58,7 +56,7 @@ impl ToolCodec for Mcp {
         tool::encode(tool, self.era)
     }
 
-    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
+    fn decode_tool(&self, wire: Json) -> Result<Tool> {
         tool::decode(wire, Path::ROOT, self.era)
     }
 
@@ -66,7 +64,7 @@ impl ToolCodec for Mcp {
         call::encode(part).unwrap_or_default()
     }
 
-    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_call(&self, wire: Json) -> Result<Part> {
         call::decode(wire, Path::ROOT)
     }
 
@@ -74,7 +72,7 @@ impl ToolCodec for Mcp {
         call::encode_outcome(part, self.era).unwrap_or_default()
     }
 
-    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_outcome(&self, wire: Json) -> Result<Part> {
         call::decode_outcome(wire, Path::ROOT, self.era)
     }
 }

@@ -13,12 +13,10 @@ mod tool;
 mod wire;
 
 use crate::codec::{
-    ChatCodec, DecodeError, EmbedFormat, ReplyContext, StreamEncoder, ToolCodec, WireReply,
+    ChatCodec, EmbedFormat, ReplyContext, Result, StreamEncoder, ToolCodec, WireReply,
 };
 use crate::dialect::forward::forward;
-use toolwright_core::Dialect;
-use toolwright_core::part::Part;
-use toolwright_core::response::Response;
+use toolwright_core::{Dialect, Part, Response};
 use toolwright_json::{Json, Path};
 
 /// The codec.
@@ -37,7 +35,7 @@ impl ToolCodec for Mistral {
         part::encode_call(part, 0).unwrap_or_default()
     }
 
-    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_call(&self, wire: Json) -> Result<Part> {
         part::decode_call(wire, Path::ROOT, 0)
     }
 
@@ -45,7 +43,7 @@ impl ToolCodec for Mistral {
         part::encode_outcome(part).unwrap_or_default()
     }
 
-    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_outcome(&self, wire: Json) -> Result<Part> {
         part::decode_outcome(wire, Path::ROOT)
     }
 }

@@ -12,16 +12,11 @@ mod wire;
 pub use quirks::{OPENAI, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text};
 
 use crate::codec::{
-    ChatCodec, DecodeError, Defaults, EmbedFormat, Fields, ReplyContext, ResponseSummary,
-    StreamDecoder, StreamEncoder, Target, ToolCodec, WireReply, WireRequest,
+    ChatCodec, Defaults, EmbedFormat, Fields, ReplyContext, ResponseSummary, Result, StreamDecoder,
+    StreamEncoder, Target, ToolCodec, WireReply, WireRequest,
 };
-use toolwright_core::Dialect;
-use toolwright_core::fault::Fault;
-use toolwright_core::part::Part;
 use toolwright_core::profile::Profile;
-use toolwright_core::request::Request;
-use toolwright_core::response::Response;
-use toolwright_core::tool::Tool;
+use toolwright_core::{Dialect, Fault, Part, Request, Response, Tool};
 use toolwright_json::{Json, Path};
 
 /// The codec, for OpenAI or for a vendor with quirks.
@@ -66,7 +61,7 @@ impl ToolCodec for OpenaiChat {
         tool::encode(tool, self.quirks)
     }
 
-    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
+    fn decode_tool(&self, wire: Json) -> Result<Tool> {
         tool::decode(wire, Path::ROOT, self.quirks)
     }
 
@@ -74,7 +69,7 @@ impl ToolCodec for OpenaiChat {
         part::encode_call(part, self.quirks)
     }
 
-    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_call(&self, wire: Json) -> Result<Part> {
         part::decode_call(wire, Path::ROOT, self.quirks)
     }
 
@@ -82,7 +77,7 @@ impl ToolCodec for OpenaiChat {
         part::encode_outcome(part, self.quirks)
     }
 
-    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_outcome(&self, wire: Json) -> Result<Part> {
         let fields = Fields::new(wire, Path::ROOT, self.quirks.dialect)?;
         part::decode_outcome(fields, self.quirks)
     }
@@ -99,7 +94,7 @@ impl ChatCodec for OpenaiChat {
         }
     }
 
-    fn decode_request(&self, wire: WireRequest) -> Result<Request, DecodeError> {
+    fn decode_request(&self, wire: WireRequest) -> Result<Request> {
         request::decode(wire.body, self.quirks)
     }
 
@@ -117,7 +112,7 @@ impl ChatCodec for OpenaiChat {
         WireReply::ok(response::encode(response, reply_context, self.quirks))
     }
 
-    fn decode_response(&self, wire: WireReply) -> Result<Response, DecodeError> {
+    fn decode_response(&self, wire: WireReply) -> Result<Response> {
         response::decode(wire.body, self.quirks)
     }
 

@@ -10,14 +10,10 @@ mod tool;
 mod wire;
 
 use crate::codec::{
-    ChatCodec, DecodeError, EmbedFormat, ReplyContext, StreamEncoder, ToolCodec, WireReply,
+    ChatCodec, EmbedFormat, ReplyContext, Result, StreamEncoder, ToolCodec, WireReply,
 };
 use crate::dialect::forward::forward;
-use toolwright_core::Dialect;
-use toolwright_core::part::Part;
-use toolwright_core::request::Request;
-use toolwright_core::response::Response;
-use toolwright_core::tool::Tool;
+use toolwright_core::{Dialect, Part, Request, Response, Tool};
 use toolwright_json::{Json, Path};
 
 /// The codec.
@@ -36,7 +32,7 @@ impl ToolCodec for OpenaiResponses {
         tool::encode_all(std::slice::from_ref(tool)).pop().unwrap_or_default()
     }
 
-    fn decode_tool(&self, wire: Json) -> Result<Tool, DecodeError> {
+    fn decode_tool(&self, wire: Json) -> Result<Tool> {
         tool::decode_one(wire)
     }
 
@@ -44,7 +40,7 @@ impl ToolCodec for OpenaiResponses {
         part::Writer::request().item(part).unwrap_or_default()
     }
 
-    fn decode_call(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_call(&self, wire: Json) -> Result<Part> {
         part::decode_one(wire, Path::ROOT)
     }
 
@@ -52,7 +48,7 @@ impl ToolCodec for OpenaiResponses {
         part::Writer::request().item(part).unwrap_or_default()
     }
 
-    fn decode_outcome(&self, wire: Json) -> Result<Part, DecodeError> {
+    fn decode_outcome(&self, wire: Json) -> Result<Part> {
         part::decode_one(wire, Path::ROOT)
     }
 }

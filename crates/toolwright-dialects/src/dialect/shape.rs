@@ -4,11 +4,9 @@
 //! their own forms. Each codec decodes its own form completely and leaves all others to this
 //! module.
 
-use crate::codec::{DecodeError, Fields};
-use toolwright_core::Dialect;
-use toolwright_core::extra::{BESIDE, Extra};
-use toolwright_core::note;
-use toolwright_core::tool::{Tool, ToolKind};
+use crate::codec::{Fields, Result};
+use toolwright_core::extra::BESIDE;
+use toolwright_core::{Dialect, Extra, Tool, ToolKind, note};
 use toolwright_json::{Json, Object, Path};
 
 /// The keys of schemas in all forms.
@@ -30,7 +28,7 @@ pub fn has_schema(wire: &Json) -> bool {
 }
 
 /// Decodes a function tool in any form.
-pub fn decode(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, DecodeError> {
+pub fn decode(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool> {
     let mut outer = Fields::new(wire, path, dialect)?;
     for wrapper in WRAPPERS {
         if outer.peek(wrapper).is_some_and(|inner| inner.as_object().is_some()) {
@@ -44,7 +42,7 @@ pub fn decode(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, Deco
 
 /// Decodes a tool for a dialect whose form is `{"type":"function","function":{…}}`: in that form
 /// with its additional fields, or else in any form.
-pub fn decode_nested(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool, DecodeError> {
+pub fn decode_nested(wire: Json, path: Path<'_>, dialect: Dialect) -> Result<Tool> {
     if wire.get("function").is_none_or(|inner| inner.as_object().is_none()) {
         return decode(wire, path, dialect);
     }
@@ -72,7 +70,7 @@ pub fn encode_nested(mut function: Object, extra: &Extra, dialect: Dialect) -> J
 
 /// Takes the format of a tool with free text: plain text, or a grammar in a syntax that `OpenAI`
 /// supports. A grammar is nested or beside its `type`; anything else is refused.
-pub fn take_format(fields: &mut Fields<'_>, dialect: Dialect) -> Result<Option<Json>, DecodeError> {
+pub fn take_format(fields: &mut Fields<'_>, dialect: Dialect) -> Result<Option<Json>> {
     let Some(format) = fields.take("format") else { return Ok(None) };
     let holder = fields.path();
     let path = holder.key("format");
@@ -90,7 +88,7 @@ pub fn take_format(fields: &mut Fields<'_>, dialect: Dialect) -> Result<Option<J
     Ok(Some(format))
 }
 
-fn function(mut fields: Fields<'_>) -> Result<Tool, DecodeError> {
+fn function(mut fields: Fields<'_>) -> Result<Tool> {
     let name = fields.need_string("name")?;
     let description = fields.string("description")?;
     let strict = fields.boolean("strict")?;

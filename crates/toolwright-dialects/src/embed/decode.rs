@@ -2,9 +2,8 @@
 //! is refused, because texts would be matched to wrong vectors.
 
 use super::{EmbedFormat, Embeddings};
-use crate::codec::{DecodeError, DecodeErrorKind, Fields};
-use toolwright_core::Dialect;
-use toolwright_core::usage::Usage;
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, Result};
+use toolwright_core::{Dialect, Usage};
 use toolwright_json::{Json, Path};
 
 pub(super) fn decode(
@@ -12,7 +11,7 @@ pub(super) fn decode(
     dialect: Dialect,
     body: Json,
     inputs: usize,
-) -> Result<Embeddings, DecodeError> {
+) -> Result<Embeddings> {
     let mut fields = Fields::new(body, Path::ROOT, dialect)?;
     let found = match format {
         EmbedFormat::Openai { .. } => {
@@ -57,11 +56,7 @@ pub(super) fn decode(
 }
 
 /// Reads vectors with an index, in any order; without an index they are in order.
-fn listed(
-    fields: &mut Fields<'_>,
-    dialect: Dialect,
-    inputs: usize,
-) -> Result<Vec<Vec<f32>>, DecodeError> {
+fn listed(fields: &mut Fields<'_>, dialect: Dialect, inputs: usize) -> Result<Vec<Vec<f32>>> {
     let place = Path::ROOT.key("data");
     let items = array(fields.need("data")?, &place, dialect)?;
     let mut slots: Vec<Option<Vec<f32>>> = vec![None; inputs];
@@ -79,12 +74,12 @@ fn listed(
     Ok(slots.into_iter().flatten().collect())
 }
 
-fn vectors(wire: Json, place: &Path<'_>, dialect: Dialect) -> Result<Vec<Vec<f32>>, DecodeError> {
+fn vectors(wire: Json, place: &Path<'_>, dialect: Dialect) -> Result<Vec<Vec<f32>>> {
     let items = array(wire, place, dialect)?.into_iter().enumerate();
     items.map(|(at, item)| vector(item, &place.index(at), dialect)).collect()
 }
 
-fn vector(wire: Json, place: &Path<'_>, dialect: Dialect) -> Result<Vec<f32>, DecodeError> {
+fn vector(wire: Json, place: &Path<'_>, dialect: Dialect) -> Result<Vec<f32>> {
     let number = |item: &Json| match item {
         Json::Number(number) => number.as_str().parse().ok().filter(|own: &f32| own.is_finite()),
         _ => None,
@@ -94,7 +89,7 @@ fn vector(wire: Json, place: &Path<'_>, dialect: Dialect) -> Result<Vec<f32>, De
     numbers.ok_or_else(|| DecodeError::expected(dialect, place, "an array of numbers"))
 }
 
-fn array(wire: Json, place: &Path<'_>, dialect: Dialect) -> Result<Vec<Json>, DecodeError> {
+fn array(wire: Json, place: &Path<'_>, dialect: Dialect) -> Result<Vec<Json>> {
     match wire {
         Json::Array(items) => Ok(items),
         _ => Err(DecodeError::new(dialect, place, DecodeErrorKind::Expected("an array"))),

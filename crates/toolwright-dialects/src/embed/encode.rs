@@ -3,8 +3,7 @@
 use super::{EmbedFormat, EmbedKind, EmbedRequest};
 use crate::codec::WireRequest;
 use toolwright_core::percent;
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_json::{Json, Object, object};
 
 pub(super) fn encode(format: EmbedFormat, request: &EmbedRequest) -> WireRequest {
     let (path, body) = match format {

@@ -3,11 +3,9 @@
 
 use super::{Work, thinking};
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::origin::Origin;
 use toolwright_core::request::{Format, SchemaFormat};
-use toolwright_core::tool::{Tool, ToolChoice};
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_core::{Origin, Tool, ToolChoice};
+use toolwright_json::{Json, Object, object};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     parallel(work);

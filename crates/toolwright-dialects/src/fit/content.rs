@@ -4,14 +4,11 @@
 use std::collections::BTreeSet;
 
 use super::{Work, media};
-use toolwright_core::call::Arguments;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::origin::Origin;
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part};
+use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::profile::{ContentRule, MediaRule};
-use toolwright_json::Json;
-use toolwright_json::object;
+use toolwright_core::{Arguments, Body, Message, Origin, Part, Role};
+use toolwright_json::{Json, object};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     if let Some(mut instructions) = work.request.instructions.take() {

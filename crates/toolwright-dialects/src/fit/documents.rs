@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Work;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::part::{Body, Media, MediaKind, Part};
+use toolwright_core::part::{Media, MediaKind};
+use toolwright_core::{Body, Part};
 
 /// The default name of a document.
 const DEFAULT_NAME: &str = "document";

@@ -2,13 +2,12 @@
 
 use super::Work;
 use crate::dialect;
-use toolwright_core::Dialect;
-use toolwright_core::extra::{BESIDE, Extra};
+use toolwright_core::extra::BESIDE;
 use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::note::is_note;
-use toolwright_core::origin::Origin;
-use toolwright_core::part::{Body, MediaSource, Part};
+use toolwright_core::part::MediaSource;
 use toolwright_core::profile::KnownFields;
+use toolwright_core::{Body, Dialect, Extra, Origin, Part};
 use toolwright_json::pointer::escape;
 use toolwright_json::{Json, Object};
 

@@ -3,10 +3,8 @@
 
 use super::Work;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::origin::Origin;
-use toolwright_core::part::Part;
 use toolwright_core::request::Format;
+use toolwright_core::{Message, Origin, Part, Role};
 
 fn at(field: &'static str) -> Site {
     Site::field(&Origin::NONE, field)

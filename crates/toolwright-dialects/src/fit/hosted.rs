@@ -6,11 +6,9 @@ use super::{Refusal, Work};
 use crate::codec::Target;
 use crate::dialect;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::origin::Origin;
 use toolwright_core::profile::{HostedChoice, HostedMark, HostedParameter, HostedRule};
-use toolwright_core::tool::{Tool, ToolChoice, ToolKind};
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_core::{Origin, Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, object};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let refuses_hosted = work.is_native() && work.profile.known_types_only;

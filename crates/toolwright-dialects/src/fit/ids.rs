@@ -8,10 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::Work;
 use super::alias::{assign, by_original, each_part, is_legal_id, rename};
 use pending::{Pending, Wanted};
-use toolwright_core::hash;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Part};
 use toolwright_core::profile::IdRule;
+use toolwright_core::{Body, Outcome, Part, hash};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     adopt(work);

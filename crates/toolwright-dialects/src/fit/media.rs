@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Work;
+use toolwright_core::Origin;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::origin::Origin;
 use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::profile::MediaRule;
 

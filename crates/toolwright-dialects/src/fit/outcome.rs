@@ -7,12 +7,10 @@ use super::content::{
 };
 use super::{Work, media};
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part};
+use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::profile::JsonRule;
 use toolwright_core::tool::flat_name;
+use toolwright_core::{Body, Message, Origin, Outcome, Part, Role};
 use toolwright_json::Json;
 
 pub(super) fn pass(work: &mut Work<'_>) {

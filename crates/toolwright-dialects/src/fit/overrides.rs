@@ -1,8 +1,8 @@
 //! Last pass: removes request settings that are configured not to be sent.
 
 use super::Work;
+use toolwright_core::Origin;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::origin::Origin;
 use toolwright_core::profile::Setting;
 
 pub(super) fn pass(work: &mut Work<'_>) {

@@ -3,8 +3,8 @@
 use super::{Work, thinking};
 use crate::reasoning_cache;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
+use toolwright_core::part::{Reasoning, Section, SectionKind, Signature};
+use toolwright_core::{Body, Message, Part, Role};
 use toolwright_json::Object;
 
 pub(super) fn pass(work: &mut Work<'_>) {

@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Work;
-use toolwright_core::call::Call;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::message::Message;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Part};
+use toolwright_core::{Body, Call, Message, Outcome, Part};
 
 /// Removes an outcome that repeats one of the same call, as Gemini CLI sends them when it resumes a
 /// session: other vendors accept one outcome for each call.

@@ -15,17 +15,14 @@ use stream::Slot;
 use super::tools::PLACEHOLDER;
 use super::{Aliases, extras, ids};
 use crate::reasoning_cache::CachedReasoning;
-use toolwright_core::call::{Arguments, Call};
 use toolwright_core::digest::ConversationDigest;
-use toolwright_core::extra::Extra;
 use toolwright_core::loss::{Loss, Severity, Site};
-use toolwright_core::origin::Origin;
-use toolwright_core::part::{Body, Part, Reasoning};
+use toolwright_core::part::Reasoning;
 use toolwright_core::profile::{Profile, ReplyRule};
-use toolwright_core::request::Request;
-use toolwright_core::response::Response;
-use toolwright_core::schema;
-use toolwright_core::tool::{ToolChoice, flat_name};
+use toolwright_core::tool::flat_name;
+use toolwright_core::{
+    Arguments, Body, Call, Extra, Origin, Part, Request, Response, ToolChoice, schema,
+};
 use toolwright_json::{Json, JsonText};
 
 use super::alias::{each_part, is_kept_by_clients};
@@ -34,6 +31,7 @@ use super::content::{arguments_site, legal};
 use super::reasoning::{LATE_SUMMARY, is_known, is_sectioned, summaries_first};
 
 /// Restores one reply, complete or streaming.
+#[must_use]
 #[derive(Debug)]
 pub struct Restorer {
     aliases: Aliases,
@@ -89,14 +87,12 @@ impl Restorer {
     }
 
     /// Sets the id for a reply without one.
-    #[must_use]
     pub fn with_id(mut self, id: Option<String>) -> Restorer {
         self.id = id;
         self
     }
 
     /// Sets the conversation before the reply, for clients that may return calls without ids.
-    #[must_use]
     pub fn with_conversation(mut self, conversation: Option<ConversationDigest>) -> Restorer {
         self.conversation = conversation;
         self

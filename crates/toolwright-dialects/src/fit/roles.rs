@@ -4,10 +4,8 @@
 use super::Work;
 use super::content::{join_texts, words_first};
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::origin::Origin;
-use toolwright_core::part::{Body, Part};
 use toolwright_core::profile::{Merges, OutcomeCarrier};
+use toolwright_core::{Body, Message, Origin, Part, Role};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     if !work.is_native() {

@@ -1,8 +1,8 @@
 //! Limits and sampling.
 
 use super::{Work, thinking};
+use toolwright_core::Origin;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::origin::Origin;
 use toolwright_core::profile::FixedSampling;
 use toolwright_json::Number;
 

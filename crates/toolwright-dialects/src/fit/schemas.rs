@@ -1,9 +1,9 @@
 //! Schemas of parameters, lowered to what the target accepts.
 
 use super::Work;
+use toolwright_core::ToolKind;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::schema::{self, SchemaChange};
-use toolwright_core::tool::ToolKind;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.schema;

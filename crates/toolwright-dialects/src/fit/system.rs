@@ -6,9 +6,8 @@
 use super::Work;
 use super::content::join_texts;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::part::{Body, Part};
 use toolwright_core::profile::{LatePlace, LateSystem};
+use toolwright_core::{Body, Message, Part, Role};
 
 /// The tag around instructions that become user text. Claude Code marks instructions within a
 /// conversation in this way, and other tools do the same for models that accept no late system

@@ -5,8 +5,8 @@
 //! model thinks: the tool choice, the thinking in the history, and the sampling settings.
 
 use super::Work;
+use toolwright_core::Origin;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::origin::Origin;
 use toolwright_core::profile::ShowRule;
 use toolwright_core::request::Thinking;
 use toolwright_json::Number;

@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 
 use super::Work;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::origin::Origin;
-use toolwright_core::part::Body;
-use toolwright_core::tool::{Tool, ToolChoice, ToolKind, split_name};
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_core::tool::split_name;
+use toolwright_core::{Body, Origin, Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, object};
 
 use toolwright_core::profile::Strictness;
 

@@ -5,7 +5,7 @@
 //! the arguments count, because clients normalise arguments: Claude Code adds defaults such as
 //! `"replace_all": false`.
 
-use toolwright_core::call::Call;
+use toolwright_core::Call;
 use toolwright_core::digest::{TextDigest, arguments_digest};
 
 /// Key of a call, by the id, name and arguments that the client has.

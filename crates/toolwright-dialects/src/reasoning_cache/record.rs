@@ -8,13 +8,10 @@
 //! Texts and calls are stored as parts without text and arguments, beside a digest of these.
 
 use super::{CachedPart, CachedReasoning};
-use toolwright_core::call::{Arguments, Call};
 use toolwright_core::digest::{ConversationDigest, TextDigest};
 use toolwright_core::document::{DocumentError, ObjectReader, read_dialect, read_part, write_part};
-use toolwright_core::extra::Extra;
-use toolwright_core::part::{Body, Part};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Text};
+use toolwright_core::{Arguments, Body, Call, Extra, Part};
+use toolwright_json::{Json, Object, Text, object};
 
 const VERSION: u64 = 1;
 

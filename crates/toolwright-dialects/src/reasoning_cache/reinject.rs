@@ -4,14 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{CachedPart, CachedReasoning, has_vendor_fields};
-use toolwright_core::call::Call;
 use toolwright_core::digest::{ConversationDigest, TextDigest, arguments_digest};
-use toolwright_core::extra::Extra;
-use toolwright_core::message::{Message, Role};
-use toolwright_core::origin::Origin;
-use toolwright_core::part::{Body, Part, Signature};
+use toolwright_core::part::Signature;
 use toolwright_core::profile::Profile;
-use toolwright_core::request::Request;
+use toolwright_core::{Body, Call, Extra, Message, Origin, Part, Request, Role};
 
 /// Reinjects the reasoning of earlier replies into a request, around the calls that it belongs to and in
 /// the order of its vendor. A target that did not write it gets nothing, and reasoning that the client

@@ -7,13 +7,10 @@ use std::sync::Arc;
 use crate::fit::restore::Restorer;
 use crate::fit::{Addition, Aliases, Fitted};
 use crate::reasoning_cache::CachedReasoning;
-use toolwright_core::Dialect;
-use toolwright_core::extra::Extra;
 use toolwright_core::loss::{Loss, Severity};
-use toolwright_core::request::Request;
 use toolwright_core::response::LOSSES;
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_core::{Dialect, Extra, Request};
+use toolwright_json::{Json, Object, object};
 
 /// Losses by their path in the source document, additions and aliases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

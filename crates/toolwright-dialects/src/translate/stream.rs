@@ -5,15 +5,15 @@ use super::{Report, TranslateError};
 use crate::codec::{ChatCodec, ReplyContext, ResponseSummary, StreamDecoder, StreamEncoder};
 use crate::fit::restore::Restorer;
 use crate::frame::{Frame, FrameReader, FrameWriter, Framing};
-use toolwright_core::event::Event;
 use toolwright_core::event::think::ThinkFilter;
-use toolwright_core::fault::{Fault, FaultClass};
+use toolwright_core::{Event, Fault, FaultClass};
 
 /// Translates one stream to bytes of another dialect, with the client's own names restored. It buffers at
 /// most a frame, or a part where the target's dialect cannot send it in pieces.
 ///
 /// The source is either bytes ([`Self::push`], [`Self::finish`]) or events ([`Self::write`]). Nothing is
 /// appended after the end of the response.
+#[must_use]
 pub struct StreamTranslator {
     reader: StreamReader,
     restorer: Restorer,
@@ -60,13 +60,11 @@ impl StreamTranslator {
     }
 
     /// Sets another frame writer, for another framing or to continue a stream.
-    #[must_use]
     pub fn with_framer(self, framer: FrameWriter) -> StreamTranslator {
         StreamTranslator { framer, ..self }
     }
 
     /// Ends the stream with a fault at its first major or minor loss.
-    #[must_use]
     pub fn with_refusal(self, fault: Fault) -> StreamTranslator {
         StreamTranslator { refusal: Some(fault), ..self }
     }
@@ -167,6 +165,7 @@ impl StreamTranslator {
 }
 
 /// Decodes bytes of one dialect to events.
+#[must_use]
 pub struct StreamReader {
     frames: FrameReader,
     decoder: Box<dyn StreamDecoder>,
@@ -232,7 +231,6 @@ impl StreamReader {
 
     /// Sets whether a leading `<think>…</think>` is separated from the text, instead of the vendor's
     /// default.
-    #[must_use]
     pub fn with_think_tags(mut self, think_tags: bool) -> StreamReader {
         self.think = think_tags.then(ThinkFilter::default);
         self
@@ -245,7 +243,6 @@ impl StreamReader {
     }
 
     /// Sets another framing than the dialect's default.
-    #[must_use]
     pub fn framed(self, framing: Framing) -> StreamReader {
         StreamReader { frames: FrameReader::new(framing), ..self }
     }

@@ -11,12 +11,11 @@ use super::{Report, StreamReader, TranslateError, Translated, decode_response};
 use crate::codec::{ChatCodec, Target, WireReply, WireRequest};
 use crate::fit::restore::Restorer;
 use crate::fit::{Aliases, fit_made};
-use toolwright_core::event::Event;
 use toolwright_core::profile::Profile;
-use toolwright_core::request::Request;
-use toolwright_core::response::Response;
+use toolwright_core::{Event, Request, Response};
 
 /// Encodes requests to one vendor and decodes its replies.
+#[must_use]
 #[derive(Clone, Copy)]
 pub struct VendorCodec<'c> {
     codec: &'c dyn ChatCodec,
@@ -31,7 +30,6 @@ impl<'c> VendorCodec<'c> {
     }
 
     /// Sets the version of the vendor's API, if rules depend on it.
-    #[must_use]
     pub fn with_version(mut self, version: Option<&'c str>) -> VendorCodec<'c> {
         self.version = version;
         self
@@ -39,7 +37,6 @@ impl<'c> VendorCodec<'c> {
 
     /// Sets whether a leading `<think>…</think>` is separated from the text, instead of the vendor's
     /// default.
-    #[must_use]
     pub fn with_think_tags(mut self, think_tags: bool) -> VendorCodec<'c> {
         self.think_tags = think_tags;
         self

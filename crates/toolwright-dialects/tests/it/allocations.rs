@@ -23,9 +23,6 @@ fn assert_at_most(percent: u64, kind: &str, counts: &[(String, u64, u64)]) {
     assert_eq!(counts.len(), 81);
     let share = |(_, ours, floor): &(String, u64, u64)| 100 * ours / floor;
     let worst = counts.iter().max_by_key(|pair| share(pair)).unwrap();
-    let sum = |read: fn(&(String, u64, u64)) -> u64| counts.iter().map(read).sum::<u64>();
-    let mean = 100 * sum(|pair| pair.1) / sum(|pair| pair.2);
-    println!("{kind}: mean {mean} % of the floor, worst {} with {} %", worst.0, share(worst));
     assert!(share(worst) <= percent, "{kind}: {worst:?} is {} % of the floor", share(worst));
 }
 

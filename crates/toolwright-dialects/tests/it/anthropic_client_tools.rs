@@ -42,7 +42,7 @@ fn reply() -> Response {
 
 #[test]
 fn a_request_with_client_tools_returns_as_it_was() {
-    fixtures::request(anthropic(), &body());
+    let _ = fixtures::request(anthropic(), &body());
 }
 
 #[test]

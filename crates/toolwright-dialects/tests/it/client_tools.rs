@@ -87,13 +87,13 @@ fn expected() -> Vec<[String; 4]> {
 
 #[test]
 fn a_request_with_client_tools_returns_as_it_was() {
-    fixtures::request(responses(), &body());
+    let _ = fixtures::request(responses(), &body());
     let mut last = body();
     let additional = r#"{"type":"additional_tools","role":"developer","tools":[]}"#;
     if let Some(Json::Array(items)) = last.as_object_mut().unwrap().get_mut("input") {
         items.push(Json::parse(additional).unwrap());
     }
-    fixtures::request(responses(), &last);
+    let _ = fixtures::request(responses(), &last);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_choice_of_a_tool_in_a_namespace_finds_it() {
         r#"{{"input":"x","tools":{tools},"tool_choice":{{"type":"function","name":"t"}}}}"#
     );
     let body = Json::parse(&body).unwrap();
-    fixtures::request(responses(), &body);
+    let _ = fixtures::request(responses(), &body);
     let (body, _) = translated("anthropic", body);
     let choice = body.get("tool_choice").unwrap().get("name").and_then(Json::as_str);
     assert_eq!(choice, Some("n__t"));
@@ -456,7 +456,7 @@ const SHELLS: &str = r#"{"input":[
 #[test]
 fn shells_and_patches_of_the_client_reach_every_target() {
     let body = Json::parse(SHELLS).unwrap();
-    fixtures::request(responses(), &body);
+    let _ = fixtures::request(responses(), &body);
     for to in targets() {
         let (body, report) = translated(to, body.clone());
         let text = body.compact();

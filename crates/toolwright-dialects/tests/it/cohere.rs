@@ -277,7 +277,7 @@ fn strictness_applies_to_all_tools_of_a_request() {
     let silent = request(&format!(r#"{{"messages":[],"tools":[{tool}]}}"#));
     assert_eq!(silent.tools[0].strict, None);
     // Without tools, and on a tool, the field is unknown.
-    request(r#"{"messages":[],"strict_tools":true}"#);
+    let _ = request(r#"{"messages":[],"strict_tools":true}"#);
     let odd = request(
         r#"{"messages":[],"tools":[{"type":"function","function":{"name":"f","parameters":{},"strict":true,"output_schema":{}},"x":1},{"type":"web"}]}"#,
     );
@@ -307,7 +307,8 @@ fn a_request_keeps_every_field() {
     );
     assert_eq!(request.instructions.unwrap().parts.len(), 2);
     // An unknown block that looks like a text stays a block.
-    self::request(r#"{"messages":[{"role":"user","content":[{"type":"odd","text":"x"}]}]}"#);
+    let _ =
+        self::request(r#"{"messages":[{"role":"user","content":[{"type":"odd","text":"x"}]}]}"#);
     let image = |mime: Option<&str>, source| Media {
         kind: MediaKind::Image,
         mime: mime.map(str::to_owned),
@@ -333,7 +334,7 @@ fn unknown_modes_and_formats_return() {
         r#""response_format":{"type":"text"}"#,
         r#""response_format":{"type":"xml","x":1}"#,
     ] {
-        request(&format!(r#"{{"messages":[],{field}}}"#));
+        let _ = request(&format!(r#"{{"messages":[],{field}}}"#));
     }
 }
 

@@ -256,7 +256,7 @@ fn thinking_keeps_sections_signature_and_position() {
     assert_eq!(signatures, [true, false, false, false]);
     let Body::Reasoning(first) = &response.parts[0].body else { panic!("{response:?}") };
     assert_eq!(first.sections.len(), 2);
-    request(&format!(r#"{{"model":"m","messages":[{message}]}}"#));
+    let _ = request(&format!(r#"{{"model":"m","messages":[{message}]}}"#));
 }
 
 #[test]

@@ -232,7 +232,7 @@ fn a_request_keeps_every_field() {
     );
     assert!(matches!(request.format, Some(Format::Schema(_))));
     for format in [r#"{"type":"text"}"#, r#"{"type":"json_object"}"#, r#"{"type":"grammar"}"#] {
-        self::request(&format!(r#"{{"text":{{"format":{format}}}}}"#));
+        let _ = self::request(&format!(r#"{{"text":{{"format":{format}}}}}"#));
     }
 }
 
@@ -481,7 +481,7 @@ fn numbers_keep_their_digits() {
     let response = reply(&call, r#""status":"completed""#);
     assert_eq!(streamed(&response).parts[0].as_call().unwrap().arguments.as_str(), numbers);
     // A schema keeps them as values.
-    request(&format!(
+    let _ = request(&format!(
         r#"{{"tools":[{{"type":"function","name":"t","parameters":{{"type":"object","default":{numbers}}}}}]}}"#
     ));
 }

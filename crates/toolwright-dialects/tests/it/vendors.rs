@@ -179,7 +179,7 @@ fn test_openai_tool_format_generation() {
     let body = format!(
         r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"tools":[{expected}],"tool_choice":{{"type":"function","name":"git_status"}}}}"#
     );
-    request(codec, &body);
+    let _ = request(codec, &body);
     // OpenAI's own format is nested, and accepts the flat one.
     let openai = dialect::codec(Dialect::OpenaiChat).unwrap();
     let nested = openai.encode_tool(&openai.decode_tool(json(expected)).unwrap());

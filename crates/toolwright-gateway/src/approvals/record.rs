@@ -60,26 +60,30 @@ pub struct RecordedAnswer {
     pub time: u64,
 }
 
-/// Whether a call may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// It may
-    Approve,
-    /// It may not
-    Reject,
+toolwright_core::json::words! {
+    /// Whether a call may run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Decision: word, from_word {
+        /// It may
+        Approve = "approve",
+        /// It may not
+        Reject = "reject",
+    }
 }
 
-/// The state of an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// It can be answered
-    Pending,
-    /// The call may run
-    Approved,
-    /// The call may not run
-    Rejected,
-    /// Nobody answered in time
-    Expired,
+toolwright_core::json::words! {
+    /// The state of an approval.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Status: word {
+        /// It can be answered
+        Pending = "pending",
+        /// The call may run
+        Approved = "approved",
+        /// The call may not run
+        Rejected = "rejected",
+        /// Nobody answered in time
+        Expired = "expired",
+    }
 }
 
 impl ApprovalRecord {
@@ -207,33 +211,6 @@ impl RecordedAnswer {
     /// Creates an answer at the current time.
     pub fn now(decision: Decision, reason: Option<String>, by: impl Into<String>) -> Self {
         RecordedAnswer { decision, reason, by: by.into(), time: seconds() }
-    }
-}
-
-impl Decision {
-    /// Returns the word for documents.
-    pub fn word(self) -> &'static str {
-        match self {
-            Decision::Approve => "approve",
-            Decision::Reject => "reject",
-        }
-    }
-
-    /// Parses a word.
-    pub fn from_word(word: &str) -> Option<Decision> {
-        [Decision::Approve, Decision::Reject].into_iter().find(|own| own.word() == word)
-    }
-}
-
-impl Status {
-    /// Returns the word for documents.
-    pub fn word(self) -> &'static str {
-        match self {
-            Status::Pending => "pending",
-            Status::Approved => "approved",
-            Status::Rejected => "rejected",
-            Status::Expired => "expired",
-        }
     }
 }
 

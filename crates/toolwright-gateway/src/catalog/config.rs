@@ -11,7 +11,7 @@ use toolwright_runtime::Fill;
 use toolwright_transport::secret::SecretString;
 
 use crate::config::fill::{allowed, fill};
-use crate::config::{ConfigError, Env, Table, Value, secret};
+use crate::config::{ConfigError, Env, Result, Table, Value, secret};
 
 /// The variable with the address of a prefab gateway.
 const VARIABLE: &str = "GATEWAY_API_URL";
@@ -77,7 +77,7 @@ pub struct PrefabGateway {
 }
 
 /// Reads `[prefab_gateway]`.
-pub(crate) fn prefab_gateway(mut table: Table<'_>) -> Result<Option<PrefabGateway>, ConfigError> {
+pub(crate) fn prefab_gateway(mut table: Table<'_>) -> Result<Option<PrefabGateway>> {
     let base_url = table.take_some("base_url", public_url)?;
     let token = table.take_some("token", secret::fetch)?;
     table.finish()?;
@@ -90,7 +90,7 @@ pub(crate) fn find_prefab_gateway(
     configured: Option<PrefabGateway>,
     folder: &Path,
     env: Env<'_>,
-) -> Result<Option<PrefabGateway>, ConfigError> {
+) -> Result<Option<PrefabGateway>> {
     let (from, found) = if let Some(url) = env(VARIABLE).filter(|url| !url.is_empty()) {
         (VARIABLE, url)
     } else if configured.is_some() {
@@ -120,10 +120,7 @@ fn in_settings(file: &Path) -> Option<String> {
 }
 
 /// Reads `[catalog]` and `[prefabs]`.
-pub(crate) fn read(
-    mut table: Table<'_>,
-    prefabs: Table<'_>,
-) -> Result<CatalogSettings, ConfigError> {
+pub(crate) fn read(mut table: Table<'_>, prefabs: Table<'_>) -> Result<CatalogSettings> {
     let usual = FileLimits::default();
     let mut files = usual;
     files.file_bytes = table.take_or("max_file", usual.file_bytes, bytes)?;
@@ -145,13 +142,13 @@ pub(crate) fn read(
                 }
                 Ok((id, prefab(entry.table()?)?))
             })
-            .collect::<Result<_, ConfigError>>()?,
+            .collect::<Result<_>>()?,
     };
     table.finish()?;
     Ok(catalog)
 }
 
-fn prefab(mut table: Table<'_>) -> Result<ConfiguredPrefab, ConfigError> {
+fn prefab(mut table: Table<'_>) -> Result<ConfiguredPrefab> {
     let visibility = table.take_some("visibility", visibility)?;
     let secrets = table.table("secrets")?.read_all(|value| secret::fetch(&value))?;
     let hide = table.table("hide")?.read_all(|fills| fills.table()?.read_all(fill))?;
@@ -161,11 +158,11 @@ fn prefab(mut table: Table<'_>) -> Result<ConfiguredPrefab, ConfigError> {
     Ok(ConfiguredPrefab { visibility, secrets, hide, read, write })
 }
 
-fn visibility(value: &Value<'_>) -> Result<Visibility, ConfigError> {
+fn visibility(value: &Value<'_>) -> Result<Visibility> {
     value.one_of(&[("public", Visibility::Public), ("private", Visibility::Private)])
 }
 
-fn public_url(value: &Value<'_>) -> Result<String, ConfigError> {
+fn public_url(value: &Value<'_>) -> Result<String> {
     let what = "this must be an http or https URL, such as \"https://tools.example\"";
     http_url(value.text()?).ok_or_else(|| value.error(what))
 }
@@ -178,6 +175,6 @@ fn http_url(text: &str) -> Option<String> {
     (is_http && parsed.query().is_none()).then(|| text.to_owned())
 }
 
-fn bytes(value: &Value<'_>) -> Result<u64, ConfigError> {
+fn bytes(value: &Value<'_>) -> Result<u64> {
     Ok(value.size()? as u64)
 }

@@ -16,8 +16,7 @@ use http::uri::Authority;
 use http::{HeaderName, header};
 use toolwright_catalog::{Access, Visibility};
 use toolwright_core::json::Object;
-use toolwright_core::percent;
-use toolwright_core::{Fault, Json, object};
+use toolwright_core::{Fault, Json, object, percent};
 use toolwright_runtime::Context;
 use toolwright_runtime::handle::HandleStore;
 

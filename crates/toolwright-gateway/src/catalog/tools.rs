@@ -5,13 +5,12 @@ use std::sync::Arc;
 use toolwright_catalog::FunctionSource;
 use toolwright_catalog::remote::RemoteCatalog;
 use toolwright_catalog::tools::{CatalogFuture, CatalogTools, EmbedFuture, EmbedKind, Embedder};
-use toolwright_runtime::model::Model;
 use toolwright_runtime::upstream::{EmbedRequest, Remote};
-use toolwright_runtime::{ToolError, Toolbox};
+use toolwright_runtime::{Model, ToolError, Toolbox};
 
 use super::config::{CatalogSettings, PrefabGateway};
 use super::{FILE_CONTENT, Functions};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Result};
 use crate::models::route::{Backend, Candidate, Routes};
 use crate::tools::{OpenCatalog, permitted};
 
@@ -63,7 +62,7 @@ impl UpstreamEmbedder {
 
 impl CatalogModels {
     /// Finds the models of a configuration.
-    pub fn find(settings: &CatalogSettings, routes: &Routes) -> Result<Self, ConfigError> {
+    pub fn find(settings: &CatalogSettings, routes: &Routes) -> Result<Self> {
         let refused = |key: &str, why: String| ConfigError::new(format!("catalog.{key}"), why);
         let mut models = CatalogModels::default();
         if let Some(name) = &settings.filter_model {
@@ -120,7 +119,7 @@ pub fn tools(
     settings: &CatalogSettings,
     elsewhere: Option<&PrefabGateway>,
     models: CatalogModels,
-) -> Result<CatalogTools, ConfigError> {
+) -> Result<CatalogTools> {
     let mut tools = CatalogTools::opened_by(opened_by(functions));
     tools = tools.with_report(|problem| tracing::warn!("catalog: {problem}"));
     if let Some(model) = models.filter {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 ///
 /// It is displayed on one line: file, line and column if there are any, the key, the problem. It
 /// contains no value that could be a secret.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     file: Option<PathBuf>,
@@ -15,6 +16,9 @@ pub struct ConfigError {
     what: String,
     hint: Option<String>,
 }
+
+/// What was read from a configuration.
+pub type Result<T, E = ConfigError> = std::result::Result<T, E>;
 
 /// A position in a file, counted from one; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,35 +36,30 @@ impl ConfigError {
     }
 
     /// Sets the file.
-    #[must_use]
     pub fn with_file(mut self, file: &Path) -> ConfigError {
         self.file = Some(file.to_owned());
         self
     }
 
     /// Sets the position in the file.
-    #[must_use]
     pub fn with_position(mut self, position: FilePosition) -> ConfigError {
         self.position = Some(position);
         self
     }
 
     /// Replaces the description of the problem.
-    #[must_use]
     pub(crate) fn with_what(mut self, what: String) -> ConfigError {
         self.what = what;
         self
     }
 
     /// Sets a hint.
-    #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> ConfigError {
         self.hint = Some(hint.into());
         self
     }
 
     /// Sets a hint with the most similar name, if there is one.
-    #[must_use]
     pub(crate) fn with_suggestion<'n>(
         self,
         name: &str,

@@ -5,7 +5,7 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 use toolwright_runtime::upstream::Environment;
 
-use super::error::{ConfigError, FilePosition};
+use super::error::{ConfigError, FilePosition, Result};
 use super::table::Table;
 
 /// Looks up environment variables.
@@ -27,7 +27,7 @@ impl<'f> File<'f> {
     }
 
     /// Parses the file and returns its root table.
-    pub(crate) fn root(&self) -> Result<Table<'_>, ConfigError> {
+    pub(crate) fn root(&self) -> Result<Table<'_>> {
         let root = DeTable::parse(self.text).map_err(|error| {
             // Only the message: the error would quote the line, which may contain a secret.
             let refused = ConfigError::new("", format!("this is not TOML: {}", error.message()));

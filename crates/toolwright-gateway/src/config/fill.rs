@@ -3,13 +3,13 @@
 use toolwright_runtime::{Fill, SlotFill, ValueForm};
 use toolwright_transport::AddressPolicy;
 
-use super::error::ConfigError;
+use super::error::Result;
 use super::secret;
 use super::value::Value;
 
 /// Reads the value of a hidden parameter: `{ const = … }`, `{ secret = "env:…" }`, `{ caller = "id" }` or
 /// `{ slot = "…", as = "…" }`.
-pub(crate) fn fill(value: Value<'_>) -> Result<Fill, ConfigError> {
+pub(crate) fn fill(value: Value<'_>) -> Result<Fill> {
     let one = value.error(
         "this must have one of `const` (a value), `secret` (\"env:NAME\" or \"file:PATH\"), \
          `caller` (\"id\" or \"tenant\") and `slot` (the name of a slot)",
@@ -34,13 +34,13 @@ pub(crate) fn fill(value: Value<'_>) -> Result<Fill, ConfigError> {
 }
 
 /// Reads the form in which a parameter receives a stored value.
-pub(crate) fn form(value: &Value<'_>) -> Result<ValueForm, ConfigError> {
+pub(crate) fn form(value: &Value<'_>) -> Result<ValueForm> {
     let (json, text, base64) = (ValueForm::Json, ValueForm::Text, ValueForm::Base64);
     value.one_of(&[("json", json), ("text", text), ("base64", base64)])
 }
 
 /// Reads addresses that are allowed besides public ones.
-pub(crate) fn allowed(list: Vec<Value<'_>>) -> Result<Vec<String>, ConfigError> {
+pub(crate) fn allowed(list: Vec<Value<'_>>) -> Result<Vec<String>> {
     let mut allowed = Vec::new();
     for entry in list {
         let text = entry.words()?;

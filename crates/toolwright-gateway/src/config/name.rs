@@ -1,7 +1,7 @@
 //! Names of upstreams, aliases and keys. They appear in model names, paths and patterns, so
 //! characters with a meaning there are not allowed.
 
-use super::error::ConfigError;
+use super::error::Result;
 use super::value::Value;
 
 /// Maximum length of a name.
@@ -17,7 +17,7 @@ pub fn is_label(name: &str) -> bool {
 }
 
 /// Checks the name of an entry.
-pub(crate) fn check(name: &str, entry: &Value<'_>) -> Result<(), ConfigError> {
+pub(crate) fn check(name: &str, entry: &Value<'_>) -> Result<()> {
     fault(name).map_or(Ok(()), |what| Err(entry.error(what)))
 }
 

@@ -3,7 +3,7 @@
 use toolwright_catalog::tools;
 use toolwright_runtime::upstream::providers;
 
-use super::error::ConfigError;
+use super::error::Result;
 use super::value::Value;
 
 /// The name that selects all tools of the catalog.
@@ -32,7 +32,7 @@ pub struct Names {
 
 impl Names {
     /// Refuses the name of an unknown upstream.
-    pub(crate) fn check_upstream(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
+    pub(crate) fn check_upstream(&self, name: &str, value: &Value<'_>) -> Result<()> {
         let mut known: Vec<&str> = self.upstreams.iter().map(String::as_str).collect();
         for id in providers::all().map(|provider| provider.id).chain([OFFLINE]) {
             if !known.contains(&id) {
@@ -43,7 +43,7 @@ impl Names {
     }
 
     /// Refuses the name of an unknown tool.
-    pub(crate) fn check_tool(&self, name: &str, value: &Value<'_>) -> Result<(), ConfigError> {
+    pub(crate) fn check_tool(&self, name: &str, value: &Value<'_>) -> Result<()> {
         let is_set = self.sets.iter().any(|set| set == name);
         if is_set || name == CATALOG || tools::NAMES.contains(&name) || self.is_of_mcp(name) {
             return Ok(());
@@ -66,16 +66,12 @@ impl Names {
 }
 
 /// Refuses a name that is not in a list of tools.
-pub(crate) fn check_tool(
-    name: &str,
-    tools: &[String],
-    value: &Value<'_>,
-) -> Result<(), ConfigError> {
+pub(crate) fn check_tool(name: &str, tools: &[String], value: &Value<'_>) -> Result<()> {
     let names: Vec<&str> = tools.iter().map(String::as_str).collect();
     check("tool", name, &names, value)
 }
 
-fn check(what: &str, name: &str, names: &[&str], value: &Value<'_>) -> Result<(), ConfigError> {
+fn check(what: &str, name: &str, names: &[&str], value: &Value<'_>) -> Result<()> {
     if names.contains(&name) {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use toolwright_transport::secret::SecretString;
 
-use super::error::ConfigError;
+use super::error::Result;
 use super::value::Value;
 
 /// Maximum size of a file with a secret.
@@ -17,14 +17,14 @@ const ADVICE: &str = "keep it in a variable and write \"env:NAME\", or in a file
     \"file:PATH\"";
 
 /// Reads the secret that a value references.
-pub(crate) fn fetch(value: &Value<'_>) -> Result<SecretString, ConfigError> {
+pub(crate) fn fetch(value: &Value<'_>) -> Result<SecretString> {
     find(value)?.ok_or_else(|| {
         value.error("a secret is not written into the configuration itself").with_hint(ADVICE)
     })
 }
 
 /// Reads the secret that a value references, if it is a reference.
-pub(crate) fn find(value: &Value<'_>) -> Result<Option<SecretString>, ConfigError> {
+pub(crate) fn find(value: &Value<'_>) -> Result<Option<SecretString>> {
     let text = value.text()?;
     if let Some(name) = text.strip_prefix("env:") {
         variable(value, name).map(Some)
@@ -35,7 +35,7 @@ pub(crate) fn find(value: &Value<'_>) -> Result<Option<SecretString>, ConfigErro
     }
 }
 
-fn variable(value: &Value<'_>, name: &str) -> Result<SecretString, ConfigError> {
+fn variable(value: &Value<'_>, name: &str) -> Result<SecretString> {
     let legal = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     // An invalid name may be the secret itself, so it is not repeated.
     if name.is_empty() || !name.chars().all(legal) {
@@ -49,7 +49,7 @@ fn variable(value: &Value<'_>, name: &str) -> Result<SecretString, ConfigError> 
     }
 }
 
-fn file(value: &Value<'_>, path: &str) -> Result<SecretString, ConfigError> {
+fn file(value: &Value<'_>, path: &str) -> Result<SecretString> {
     if path.trim().is_empty() {
         return Err(value.error("a path must follow `file:`"));
     }
@@ -67,7 +67,7 @@ fn file(value: &Value<'_>, path: &str) -> Result<SecretString, ConfigError> {
 }
 
 /// Removes the final newline that editors and shells add.
-fn single_line(value: &Value<'_>, text: &str, source: &str) -> Result<SecretString, ConfigError> {
+fn single_line(value: &Value<'_>, text: &str, source: &str) -> Result<SecretString> {
     let text = text.trim();
     if text.is_empty() {
         return Err(value.error(format!("{source} is empty")));

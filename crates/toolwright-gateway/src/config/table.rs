@@ -4,7 +4,7 @@
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::error::ConfigError;
+use super::error::{ConfigError, Result};
 use super::file::File;
 use super::value::Value;
 
@@ -43,8 +43,8 @@ impl<'t> Table<'t> {
         &mut self,
         key: &'static str,
         default: T,
-        read: impl FnOnce(&Value<'t>) -> Result<T, ConfigError>,
-    ) -> Result<T, ConfigError> {
+        read: impl FnOnce(&Value<'t>) -> Result<T>,
+    ) -> Result<T> {
         self.take(key).map_or(Ok(default), |value| read(&value))
     }
 
@@ -52,26 +52,26 @@ impl<'t> Table<'t> {
     pub(crate) fn take_some<T>(
         &mut self,
         key: &'static str,
-        read: impl FnOnce(&Value<'t>) -> Result<T, ConfigError>,
-    ) -> Result<Option<T>, ConfigError> {
+        read: impl FnOnce(&Value<'t>) -> Result<T>,
+    ) -> Result<Option<T>> {
         self.take(key).map(|value| read(&value)).transpose()
     }
 
     /// Takes the elements of a list; none if the key is absent.
-    pub(crate) fn list(&mut self, key: &'static str) -> Result<Vec<Value<'t>>, ConfigError> {
+    pub(crate) fn list(&mut self, key: &'static str) -> Result<Vec<Value<'t>>> {
         self.take(key).map_or(Ok(Vec::new()), Value::elements)
     }
 
     /// Reads every entry of a table whose keys are names.
     pub(crate) fn read_all<T, C: FromIterator<(String, T)>>(
         self,
-        read: impl Fn(Value<'t>) -> Result<T, ConfigError>,
-    ) -> Result<C, ConfigError> {
+        read: impl Fn(Value<'t>) -> Result<T>,
+    ) -> Result<C> {
         self.entries().into_iter().map(|(name, value)| Ok((name, read(value)?))).collect()
     }
 
     /// Takes the table of a key; an empty one if the key is absent.
-    pub(crate) fn table(&mut self, key: &'static str) -> Result<Table<'t>, ConfigError> {
+    pub(crate) fn table(&mut self, key: &'static str) -> Result<Table<'t>> {
         match self.take(key) {
             Some(value) => value.table(),
             None => Ok(Table::new(self.file, self.below(key), self.offset, DeTable::new())),
@@ -87,7 +87,7 @@ impl<'t> Table<'t> {
     }
 
     /// Refuses unknown keys.
-    pub(crate) fn finish(self) -> Result<(), ConfigError> {
+    pub(crate) fn finish(self) -> Result<()> {
         let Some((key, _)) = self.left.iter().min_by_key(|(key, _)| key.span().start) else {
             return Ok(());
         };

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use toml::de::DeValue;
-use toolwright_core::Json;
-use toolwright_core::duration;
 use toolwright_core::json::{Number, Object};
+use toolwright_core::{Json, duration};
 
-use super::error::ConfigError;
+use super::error::{ConfigError, Result};
 use super::file::{File, kind};
 use super::size;
 use super::table::Table;
@@ -53,7 +52,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a string.
-    pub(crate) fn text(&self) -> Result<&str, ConfigError> {
+    pub(crate) fn text(&self) -> Result<&str> {
         match &self.inner {
             DeValue::String(text) => Ok(text),
             _ => Err(self.expected("a text in quotes")),
@@ -61,7 +60,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a string that is not empty.
-    pub(crate) fn words(&self) -> Result<String, ConfigError> {
+    pub(crate) fn words(&self) -> Result<String> {
         match self.text()? {
             text if text.trim().is_empty() => Err(self.error("this is empty")),
             text => Ok(text.to_owned()),
@@ -69,7 +68,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a boolean.
-    pub(crate) fn flag(&self) -> Result<bool, ConfigError> {
+    pub(crate) fn flag(&self) -> Result<bool> {
         match &self.inner {
             DeValue::Boolean(flag) => Ok(*flag),
             _ => Err(self.expected("true or false")),
@@ -77,7 +76,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads an integer of at least `least`.
-    pub(crate) fn number(&self, least: u64) -> Result<u64, ConfigError> {
+    pub(crate) fn number(&self, least: u64) -> Result<u64> {
         let DeValue::Integer(digits) = &self.inner else {
             return Err(self.expected("a whole number"));
         };
@@ -89,12 +88,12 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a count of at least `least`.
-    pub(crate) fn count(&self, least: u64) -> Result<usize, ConfigError> {
+    pub(crate) fn count(&self, least: u64) -> Result<usize> {
         usize::try_from(self.number(least)?).map_err(|_| self.error("this is too large"))
     }
 
     /// Reads a duration.
-    pub(crate) fn duration(&self) -> Result<Duration, ConfigError> {
+    pub(crate) fn duration(&self) -> Result<Duration> {
         const EXAMPLE: &str = "a length of time with its unit, such as \"10s\"";
         let DeValue::String(text) = &self.inner else { return Err(self.expected(EXAMPLE)) };
         duration::parse(text).ok_or_else(|| {
@@ -103,7 +102,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a duration of more than zero.
-    pub(crate) fn deadline(&self) -> Result<Duration, ConfigError> {
+    pub(crate) fn deadline(&self) -> Result<Duration> {
         match self.duration()? {
             Duration::ZERO => Err(self.error("this must be more than zero")),
             duration => Ok(duration),
@@ -111,7 +110,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a number of bytes, at least one: an integer, or a string with a unit.
-    pub(crate) fn size(&self) -> Result<usize, ConfigError> {
+    pub(crate) fn size(&self) -> Result<usize> {
         const EXAMPLE: &str = "a size, such as \"32MB\"";
         let bytes = match &self.inner {
             DeValue::String(text) => size::parse(text),
@@ -126,7 +125,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads the value of one of some words.
-    pub(crate) fn one_of<T: Clone>(&self, words: &[(&str, T)]) -> Result<T, ConfigError> {
+    pub(crate) fn one_of<T: Clone>(&self, words: &[(&str, T)]) -> Result<T> {
         let text = self.text()?;
         let found = words.iter().find(|(word, _)| *word == text);
         found.map(|(_, meant)| meant.clone()).ok_or_else(|| {
@@ -137,21 +136,21 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a path relative to the folder of the file.
-    pub(crate) fn path(&self) -> Result<PathBuf, ConfigError> {
+    pub(crate) fn path(&self) -> Result<PathBuf> {
         Ok(self.file.path(&self.words()?))
     }
 
     /// Reads the path of an existing file.
-    pub(crate) fn existing_file(&self) -> Result<PathBuf, ConfigError> {
+    pub(crate) fn existing_file(&self) -> Result<PathBuf> {
         self.existing("file", Metadata::is_file)
     }
 
     /// Reads the path of an existing folder.
-    pub(crate) fn existing_folder(&self) -> Result<PathBuf, ConfigError> {
+    pub(crate) fn existing_folder(&self) -> Result<PathBuf> {
         self.existing("folder", Metadata::is_dir)
     }
 
-    fn existing(&self, kind: &str, is_one: fn(&Metadata) -> bool) -> Result<PathBuf, ConfigError> {
+    fn existing(&self, kind: &str, is_one: fn(&Metadata) -> bool) -> Result<PathBuf> {
         let path = self.path()?;
         match std::fs::metadata(&path) {
             Ok(found) if is_one(&found) => Ok(path),
@@ -163,7 +162,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads the elements of a list.
-    pub(crate) fn elements(self) -> Result<Vec<Value<'t>>, ConfigError> {
+    pub(crate) fn elements(self) -> Result<Vec<Value<'t>>> {
         let DeValue::Array(array) = self.inner else {
             return Err(self.expected("a list in brackets"));
         };
@@ -178,12 +177,12 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a list of strings.
-    pub(crate) fn texts(self) -> Result<Vec<String>, ConfigError> {
+    pub(crate) fn texts(self) -> Result<Vec<String>> {
         self.elements()?.iter().map(Value::words).collect()
     }
 
     /// Reads any value as JSON.
-    pub(crate) fn json(self) -> Result<Json, ConfigError> {
+    pub(crate) fn json(self) -> Result<Json> {
         let number = |text: &str| Number::parse(text.trim_start_matches('+')).map(Json::from);
         let scalar = match &self.inner {
             DeValue::String(text) => Some(Json::from(text.as_ref())),
@@ -209,7 +208,7 @@ impl<'t> Value<'t> {
     }
 
     /// Reads a table.
-    pub(crate) fn table(self) -> Result<Table<'t>, ConfigError> {
+    pub(crate) fn table(self) -> Result<Table<'t>> {
         match self.inner {
             DeValue::Table(table) => Ok(Table::new(self.file, self.key, self.offset, table)),
             _ => Err(self.expected("a table")),

@@ -14,9 +14,8 @@ use crate::models::route::{Backend, Candidate};
 use crate::models::routes as models;
 use crate::proxy::endpoint::Purpose;
 use crate::proxy::fallback::Fallback;
-use crate::proxy::prepare;
 use crate::proxy::send::Failure;
-use crate::proxy::tokens;
+use crate::proxy::{prepare, tokens};
 
 /// The header of a token count that the gateway estimated.
 const ESTIMATED: HeaderName = HeaderName::from_static("toolwright-estimated");

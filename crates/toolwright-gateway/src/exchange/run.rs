@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use toolwright_core::wire_json;
-use toolwright_core::{Fault, FaultClass, Request, Response};
+use toolwright_core::{Fault, FaultClass, Request, Response, wire_json};
 use toolwright_dialects::dialect::ReplyContext;
-use toolwright_runtime::Toolbox;
-use toolwright_runtime::context::Context;
 use toolwright_runtime::model::EventStream;
+use toolwright_runtime::{Context, Toolbox};
 
 use super::{Exchange, ExchangeState};
 use crate::approvals::{self, AnswerError, ApprovalRecord, Decision, RecordedAnswer};
@@ -22,10 +20,9 @@ use crate::proxy::prepare::{self, Translation};
 use crate::proxy::send::Failure;
 use crate::proxy::translating::Source;
 use crate::telemetry::RunRecord;
-use crate::tool_runs::fallback_model;
 use crate::tool_runs::named_servers::{self, ApprovalAnswer, NamedServers};
 use crate::tool_runs::saved_runs::Claim;
-use crate::tool_runs::{Job, RunStores, ToolRun};
+use crate::tool_runs::{Job, RunStores, ToolRun, fallback_model};
 
 /// The reply of a run.
 enum RunReply {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use toolwright_runtime::upstream::Remote;
 
 use crate::catalog::config::{self as catalog, CatalogSettings, PrefabGateway};
-use crate::config::{ConfigError, Env, File, Names, Table, Value};
+use crate::config::{ConfigError, Env, File, Names, Result, Table, Value};
 use crate::http::address::{self, is_loopback};
 use crate::http::config::{self as http, Limits, TlsFiles};
 use crate::key::{self, Key};
@@ -94,7 +94,7 @@ impl Default for Config {
 impl Config {
     /// Reads the named file, or else `toolwright.toml` in the working directory. A named file must
     /// exist; without any file, every setting has its default.
-    pub fn load(path: Option<&Path>, env: Env<'_>) -> Result<Config, ConfigError> {
+    pub fn load(path: Option<&Path>, env: Env<'_>) -> Result<Config> {
         let Some((file, text)) = read(path)? else {
             let prefab_gateway = catalog::find_prefab_gateway(None, Path::new(""), env)?;
             return Ok(Config { prefab_gateway, ..Config::default() });
@@ -108,19 +108,19 @@ impl Config {
     }
 
     /// Reads the data folder from the file that [`load`](Config::load) reads, and nothing else.
-    pub fn load_data(path: Option<&Path>) -> Result<PathBuf, ConfigError> {
+    pub fn load_data(path: Option<&Path>) -> Result<PathBuf> {
         let read = load_part(path, data)?;
         Ok(read.unwrap_or_else(|| Config::default().data))
     }
 
     /// Reads the Temporal server alone, from the same file.
-    pub fn load_temporal(path: Option<&Path>) -> Result<Option<TemporalServer>, ConfigError> {
+    pub fn load_temporal(path: Option<&Path>) -> Result<Option<TemporalServer>> {
         let read = load_part(path, |_, root| Ok(plans::read(root.table("plans")?)?.1))?;
         Ok(read.flatten())
     }
 
     /// Parses the text of a file that is in a folder.
-    pub fn parse(text: &str, folder: &Path, env: Env<'_>) -> Result<Config, ConfigError> {
+    pub fn parse(text: &str, folder: &Path, env: Env<'_>) -> Result<Config> {
         let file = File::new(text, folder, env);
         let mut root = file.root()?;
         let usual = Config::default();
@@ -169,13 +169,13 @@ impl Config {
     }
 
     /// Creates every upstream over HTTP, by the name that prefixes its models.
-    pub fn remotes(&self, env: Env<'_>) -> Result<BTreeMap<String, Remote>, ConfigError> {
+    pub fn remotes(&self, env: Env<'_>) -> Result<BTreeMap<String, Remote>> {
         remotes(&self.upstreams, self.file.as_deref(), env)
     }
 
     /// Refuses an address that is reachable from other machines, unless keys are configured or
     /// `open` is set. `address` is the one that is or will be bound.
-    pub fn check_listen(&self, address: SocketAddr) -> Result<(), ConfigError> {
+    pub fn check_listen(&self, address: SocketAddr) -> Result<()> {
         if is_loopback(address) || !self.keys.is_empty() || self.open {
             return Ok(());
         }
@@ -191,7 +191,7 @@ impl Config {
 }
 
 /// Reads the named file, or else `toolwright.toml`, if it exists.
-fn read(path: Option<&Path>) -> Result<Option<(&Path, String)>, ConfigError> {
+fn read(path: Option<&Path>) -> Result<Option<(&Path, String)>> {
     let file = path.unwrap_or(Path::new(FILE));
     match std::fs::read_to_string(file) {
         Ok(text) => Ok(Some((file, text))),
@@ -203,24 +203,24 @@ fn read(path: Option<&Path>) -> Result<Option<(&Path, String)>, ConfigError> {
 /// Reads a part of the file, if there is one. Secrets are not needed.
 fn load_part<T>(
     path: Option<&Path>,
-    part: impl FnOnce(&File<'_>, &mut Table<'_>) -> Result<T, ConfigError>,
-) -> Result<Option<T>, ConfigError> {
+    part: impl FnOnce(&File<'_>, &mut Table<'_>) -> Result<T>,
+) -> Result<Option<T>> {
     let Some((path, text)) = read(path)? else { return Ok(None) };
     let file = File::new(&text, path.parent().unwrap_or(Path::new("")), &|_| None);
     let part = file.root().and_then(|mut root| part(&file, &mut root));
     part.map(Some).map_err(|error| error.with_file(path))
 }
 
-fn data(file: &File<'_>, root: &mut Table<'_>) -> Result<PathBuf, ConfigError> {
+fn data(file: &File<'_>, root: &mut Table<'_>) -> Result<PathBuf> {
     root.take_or("data", file.path(".toolwright"), Value::path)
 }
 
-fn upstreams(table: Table<'_>) -> Result<BTreeMap<String, UpstreamSettings>, ConfigError> {
+fn upstreams(table: Table<'_>) -> Result<BTreeMap<String, UpstreamSettings>> {
     let entries = table.entries().into_iter();
     entries.map(|(name, entry)| Ok((name.clone(), read_upstream(&name, entry)?))).collect()
 }
 
-fn listen(value: &Value<'_>) -> Result<SocketAddr, ConfigError> {
+fn listen(value: &Value<'_>) -> Result<SocketAddr> {
     address::parse(value.text()?).map_err(|refused| {
         let error = value.error(refused.what());
         refused.hint().map_or(error.clone(), |hint| error.with_hint(hint))

@@ -14,9 +14,8 @@ use toolwright_runtime::store;
 use toolwright_runtime::upstream::ClientCredential;
 
 use super::access::AccessLine;
-use super::openapi;
 use super::routes::{self, ClientEndpoint, FaultForm, NoRoute, PublicEndpoint, RouteMatch, Target};
-use super::{Gateway, Live};
+use super::{Gateway, Live, openapi};
 use crate::catalog::routes::{self as catalog, CatalogRoutes};
 use crate::exchange::{Exchange, ExchangeState};
 use crate::http::address::is_loopback;

@@ -2,13 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Result};
 
 /// The default address.
 pub const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8000);
 
 /// Parses an address with a port; `localhost` is 127.0.0.1.
-pub fn parse(text: &str) -> Result<SocketAddr, ConfigError> {
+pub fn parse(text: &str) -> Result<SocketAddr> {
     let text = text.trim();
     let local = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
     let local = local.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));

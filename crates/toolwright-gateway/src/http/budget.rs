@@ -48,6 +48,7 @@ impl MemoryBudget for Budget {
 }
 
 /// The part of the budget that one body or exchange has reserved. Released on drop.
+#[must_use]
 #[derive(Debug)]
 pub struct Share {
     budget: Arc<Budget>,
@@ -163,7 +164,6 @@ impl Share {
     }
 
     /// Returns an empty share of the same budget.
-    #[must_use]
     pub fn beside(&self) -> Share {
         self.budget.share()
     }
@@ -179,7 +179,6 @@ impl Share {
     }
 
     /// Moves all bytes into a new share.
-    #[must_use]
     pub fn take(&mut self) -> Share {
         let mut taken = self.beside();
         taken.size = std::mem::take(&mut self.size);

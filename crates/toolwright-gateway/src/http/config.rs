@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::{ConfigError, Table, Value};
+use crate::config::{Result, Table, Value};
 
 /// Limits on what clients may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Default for Limits {
 const MIN_HEADER_BYTES: usize = 8192;
 
 /// Reads `[limits]`.
-pub(crate) fn read(mut table: Table<'_>) -> Result<Limits, ConfigError> {
+pub(crate) fn read(mut table: Table<'_>) -> Result<Limits> {
     let usual = Limits::default();
     let limits = Limits {
         body: table.take_or("body", usual.body, Value::size)?,
@@ -86,7 +86,7 @@ pub(crate) fn read(mut table: Table<'_>) -> Result<Limits, ConfigError> {
     Ok(limits)
 }
 
-fn header_bytes(value: &Value<'_>) -> Result<usize, ConfigError> {
+fn header_bytes(value: &Value<'_>) -> Result<usize> {
     match value.size()? {
         bytes if bytes < MIN_HEADER_BYTES => {
             Err(value.error(format!("this must be {MIN_HEADER_BYTES} bytes or more")))
@@ -105,7 +105,7 @@ pub struct TlsFiles {
 }
 
 /// Reads `[tls]`.
-pub(crate) fn read_tls(mut table: Table<'_>) -> Result<TlsFiles, ConfigError> {
+pub(crate) fn read_tls(mut table: Table<'_>) -> Result<TlsFiles> {
     let cert = table.take_some("cert", Value::existing_file)?;
     let key = table.take_some("key", Value::existing_file)?;
     let (Some(cert), Some(key)) = (cert, key) else {

@@ -16,6 +16,7 @@ use super::budget::Share;
 pub type Reply = http::Response<ReplyBody>;
 
 /// The body of a reply.
+#[must_use]
 pub struct ReplyBody(Kind);
 
 enum Kind {
@@ -74,7 +75,6 @@ impl ReplyBody {
     }
 
     /// Ties a share of the memory budget to a complete body.
-    #[must_use]
     pub fn held(self, share: Share) -> ReplyBody {
         match self.0 {
             Kind::Full(bytes) => ReplyBody(Kind::Full(share.hold(bytes))),
@@ -96,7 +96,6 @@ impl ReplyBody {
     }
 
     /// Ends a streaming body early, when a future is ready. A body with an announced size then fails.
-    #[must_use]
     pub fn until(self, end: impl Future<Output = ()> + Send + 'static) -> ReplyBody {
         match self.0 {
             Kind::Stream(body) => {

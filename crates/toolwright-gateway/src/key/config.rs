@@ -3,10 +3,10 @@
 use std::num::NonZeroU64;
 
 use super::{Allow, DEFAULT_CALLS, InvalidKeyHash, Key, Pattern, Rates};
-use crate::config::{ConfigError, Names, Table, Value, name};
+use crate::config::{Names, Result, Table, Value, name};
 
 /// Reads `[keys]`.
-pub(crate) fn read(table: Table<'_>, names: &Names) -> Result<Vec<Key>, ConfigError> {
+pub(crate) fn read(table: Table<'_>, names: &Names) -> Result<Vec<Key>> {
     let mut keys: Vec<Key> = Vec::new();
     for (name, entry) in table.entries() {
         name::check(&name, &entry)?;
@@ -22,7 +22,7 @@ pub(crate) fn read(table: Table<'_>, names: &Names) -> Result<Vec<Key>, ConfigEr
     Ok(keys)
 }
 
-fn key(name: String, mut table: Table<'_>, names: &Names) -> Result<Key, ConfigError> {
+fn key(name: String, mut table: Table<'_>, names: &Names) -> Result<Key> {
     let hint = format!("`toolwright key {name}` makes a key and prints its hash");
     let Some(hash) = table.take("hash") else {
         return Err(table.error("the key `hash` is missing").with_hint(hint));
@@ -57,8 +57,8 @@ fn key(name: String, mut table: Table<'_>, names: &Names) -> Result<Key, ConfigE
 
 fn allow(
     list: Option<Value<'_>>,
-    check: impl Fn(&Pattern, &Value<'_>) -> Result<(), ConfigError>,
-) -> Result<Allow, ConfigError> {
+    check: impl Fn(&Pattern, &Value<'_>) -> Result<()>,
+) -> Result<Allow> {
     let Some(list) = list else { return Ok(Allow::All) };
     let mut patterns = Vec::new();
     for value in list.elements()? {
@@ -69,7 +69,7 @@ fn allow(
     Ok(Allow::Only(patterns))
 }
 
-fn rate(value: &Value<'_>) -> Result<NonZeroU64, ConfigError> {
+fn rate(value: &Value<'_>) -> Result<NonZeroU64> {
     let none = || value.error("this must be 1 or more; leave it out for no limit");
     NonZeroU64::new(value.number(1)?).ok_or_else(none)
 }

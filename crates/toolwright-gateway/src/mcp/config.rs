@@ -13,7 +13,7 @@ use toolwright_runtime::{Fill, SlotOutput, ValueForm};
 use toolwright_transport::secret::SecretString;
 
 use crate::config::fill::{allowed, fill, form};
-use crate::config::{ConfigError, Table, Value, name, secret};
+use crate::config::{ConfigError, Result, Table, Value, name, secret};
 
 /// An MCP server.
 #[derive(Debug, Clone)]
@@ -143,7 +143,7 @@ pub struct McpLogin {
 const DEFAULT_DEADLINE: Duration = Duration::from_mins(1);
 
 /// Reads `[mcp]`.
-pub(crate) fn read(table: Table<'_>) -> Result<BTreeMap<String, McpServer>, ConfigError> {
+pub(crate) fn read(table: Table<'_>) -> Result<BTreeMap<String, McpServer>> {
     let mut servers: BTreeMap<String, McpServer> = BTreeMap::new();
     for (name, entry) in table.entries() {
         if !name::is_label(&name) {
@@ -172,7 +172,7 @@ pub(crate) fn read(table: Table<'_>) -> Result<BTreeMap<String, McpServer>, Conf
     Ok(servers)
 }
 
-fn server(value: Value<'_>) -> Result<McpServer, ConfigError> {
+fn server(value: Value<'_>) -> Result<McpServer> {
     let one = value.error(
         "an MCP server has either `command` (the program and its arguments) or `url` (its address)",
     );
@@ -215,7 +215,7 @@ fn server(value: Value<'_>) -> Result<McpServer, ConfigError> {
 }
 
 /// Reads the form of a parameter: `{ as = "…" }`.
-fn parameter(value: Value<'_>) -> Result<ValueForm, ConfigError> {
+fn parameter(value: Value<'_>) -> Result<ValueForm> {
     let missing = value.error("the key `as` is missing: \"json\", \"text\" or \"base64\"");
     let mut table = value.table()?;
     let form = table.take_some("as", form)?.ok_or(missing)?;
@@ -223,7 +223,7 @@ fn parameter(value: Value<'_>) -> Result<ValueForm, ConfigError> {
     Ok(form)
 }
 
-fn slot(value: Value<'_>) -> Result<McpSlot, ConfigError> {
+fn slot(value: Value<'_>) -> Result<McpSlot> {
     let missing = value.error("the key `store` is missing: the name of the slot");
     let mut table = value.table()?;
     let mut output = SlotOutput::new(table.take_some("store", Value::words)?.ok_or(missing)?);
@@ -246,7 +246,7 @@ fn slot(value: Value<'_>) -> Result<McpSlot, ConfigError> {
 pub(crate) fn connect_slots<'f>(
     servers: &'f mut BTreeMap<String, McpServer>,
     prefabs: impl Iterator<Item = (String, &'f mut Fill)>,
-) -> Result<(), ConfigError> {
+) -> Result<()> {
     let mut fillers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, server) in servers.iter() {
         for (tool, slot) in &server.slots {
@@ -276,7 +276,7 @@ pub(crate) fn connect_slots<'f>(
     Ok(())
 }
 
-fn login(value: Value<'_>) -> Result<McpLogin, ConfigError> {
+fn login(value: Value<'_>) -> Result<McpLogin> {
     let incomplete = value.error("client_credentials need `client_id` and `client_secret`");
     let mut table = value.table()?;
     let client_id = table.take_some("client_id", Value::words)?;
@@ -302,25 +302,25 @@ fn login(value: Value<'_>) -> Result<McpLogin, ConfigError> {
     Ok(login)
 }
 
-fn caller_token(value: Value<'_>) -> Result<bool, ConfigError> {
+fn caller_token(value: Value<'_>) -> Result<bool> {
     let mut table = value.table()?;
     let is_caller = table.take_or("caller", false, Value::flag)?;
     table.finish()?;
     Ok(is_caller)
 }
 
-fn pins(value: &Value<'_>) -> Result<PinMode, ConfigError> {
+fn pins(value: &Value<'_>) -> Result<PinMode> {
     let modes = [("off", PinMode::Off), ("flag", PinMode::Flag), ("block", PinMode::Block)];
     value.one_of(&modes)
 }
 
-fn command(value: Value<'_>) -> Result<Vec<String>, ConfigError> {
+fn command(value: Value<'_>) -> Result<Vec<String>> {
     let empty = value.error("the command is empty; it is a list: the program, then its arguments");
     let words = value.texts()?;
     if words.first().is_none_or(String::is_empty) { Err(empty) } else { Ok(words) }
 }
 
-fn url(value: &Value<'_>) -> Result<Uri, ConfigError> {
+fn url(value: &Value<'_>) -> Result<Uri> {
     let what = "this must be an http or https URL, such as \"http://127.0.0.1:3901/mcp\"";
     let parsed: Result<Uri, _> = value.text()?.parse();
     let parsed = parsed.ok().filter(|url| matches!(url.scheme_str(), Some("http" | "https")));
@@ -334,7 +334,7 @@ fn values(
     table: Table<'_>,
     passes_variables: bool,
     is_name: impl Fn(&str) -> bool,
-) -> Result<Vec<(String, McpValue)>, ConfigError> {
+) -> Result<Vec<(String, McpValue)>> {
     let entries = table.entries().into_iter().map(|(name, value)| {
         if !is_name(&name) {
             return Err(value.error("this is not the name of a header"));

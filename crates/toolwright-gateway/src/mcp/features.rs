@@ -13,8 +13,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use toolwright_core::json::Object;
-use toolwright_core::percent;
-use toolwright_core::{Json, object};
+use toolwright_core::{Json, object, percent};
 use toolwright_dialects::dialect::mcp::Era;
 use toolwright_mcp::protocol::{
     COMPLETE, GET_PROMPT, LIST_PROMPTS, LIST_RESOURCES, LIST_TEMPLATES, READ_RESOURCE,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use toolwright_core::profile::Overrides;
 use toolwright_core::{Fault, FaultClass, Request, Response, suggest};
-use toolwright_runtime::model::{Model, Upstream};
+use toolwright_runtime::Model;
+use toolwright_runtime::model::Upstream;
 use toolwright_runtime::upstream::{Remote, providers};
 
 use crate::config::OFFLINE;
@@ -58,6 +59,7 @@ pub struct AliasRoute {
 }
 
 /// All upstreams and aliases.
+#[must_use]
 #[derive(Default)]
 pub struct Routes {
     remotes: BTreeMap<Arc<str>, Remote>,
@@ -81,7 +83,6 @@ impl Routes {
     }
 
     /// Sets the overrides of upstreams, by their ids.
-    #[must_use]
     pub fn with_overrides(
         mut self,
         overrides: impl IntoIterator<Item = (String, Overrides)>,
@@ -91,7 +92,6 @@ impl Routes {
     }
 
     /// Sets models, as `upstream/model`, that are listed to clients.
-    #[must_use]
     pub fn with_listed(mut self, models: impl IntoIterator<Item = String>) -> Routes {
         self.listed = models.into_iter().collect();
         self

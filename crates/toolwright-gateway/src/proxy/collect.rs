@@ -1,8 +1,7 @@
 //! Reads an upstream's reply to its end within the memory budget.
 
 use bytes::{Bytes, BytesMut};
-use toolwright_core::Fault;
-use toolwright_core::wire_json;
+use toolwright_core::{Fault, wire_json};
 use toolwright_dialects::dialect::WireReply;
 use toolwright_runtime::upstream::{Incoming, IncomingBody, Remote, fault_of};
 

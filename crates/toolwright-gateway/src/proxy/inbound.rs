@@ -9,8 +9,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::HeaderMap;
 use toolwright_core::json::{Member, SchemaCache, peek};
-use toolwright_core::wire_json;
-use toolwright_core::{Fault, FaultClass, Json, Request};
+use toolwright_core::{Fault, FaultClass, Json, Request, wire_json};
 use toolwright_dialects::dialect::{Dialect, WireRequest};
 use toolwright_runtime::upstream::ClientCredential;
 

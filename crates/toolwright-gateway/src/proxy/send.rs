@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
-use toolwright_core::wire_json;
-use toolwright_core::{Fault, FaultClass, Json};
+use toolwright_core::{Fault, FaultClass, Json, wire_json};
 use toolwright_dialects::dialect::WireReply;
 use toolwright_runtime::upstream::retry::{Retry, RetryHint, Verdict};
 use toolwright_runtime::upstream::{Incoming, Outgoing, Remote};

@@ -4,11 +4,9 @@
 //! tokenizers of their current models. The vocabulary is decompressed at the first use.
 
 use toolwright_core::json::{Member, each_member, peek};
-use toolwright_core::message::Message;
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part};
+use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::request::Format;
-use toolwright_core::tool::{Tool, ToolKind};
-use toolwright_core::{Json, Request};
+use toolwright_core::{Body, Json, Message, Part, Request, Tool, ToolKind};
 
 use crate::telemetry::BYTES_PER_TOKEN;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use toolwright_runtime::store::expiring::Limits;
 
-use crate::config::{ConfigError, Table, Value};
+use crate::config::{Result, Table, Value};
 
 /// Settings of stored responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Default for ResponseSettings {
 }
 
 /// Reads `[responses]`.
-pub(crate) fn read(mut table: Table<'_>) -> Result<ResponseSettings, ConfigError> {
+pub(crate) fn read(mut table: Table<'_>) -> Result<ResponseSettings> {
     let ResponseSettings { store, limits } = ResponseSettings::default();
     let responses = ResponseSettings {
         store: table.take_or("store", store, Value::flag)?,

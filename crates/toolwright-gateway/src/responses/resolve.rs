@@ -7,8 +7,7 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use toolwright_core::wire_json;
-use toolwright_core::{Fault, Json};
+use toolwright_core::{Fault, Json, wire_json};
 
 use super::record::{Stored, input_items, is_reference, item_id, output_items};
 use super::{Chain, End, ResponseStore};

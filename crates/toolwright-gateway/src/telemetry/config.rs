@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tracing::level_filters::LevelFilter;
 
-use crate::config::{ConfigError, Table, Value};
+use crate::config::{Result, Table, Value};
 
 /// Settings of the records of exchanges.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -109,7 +109,7 @@ const FORMATS: [(&str, LogFormat); 3] =
     [("text", LogFormat::Text), ("full", LogFormat::Full), ("json", LogFormat::Json)];
 
 /// Reads `[log]`.
-pub(crate) fn log(mut table: Table<'_>) -> Result<LogSettings, ConfigError> {
+pub(crate) fn log(mut table: Table<'_>) -> Result<LogSettings> {
     let usual = LogSettings::default();
     let log = LogSettings {
         level: table.take_or("level", usual.level, |value| value.one_of(&LEVELS))?,
@@ -121,7 +121,7 @@ pub(crate) fn log(mut table: Table<'_>) -> Result<LogSettings, ConfigError> {
 }
 
 /// Reads `[ledger]`.
-pub(crate) fn ledger(mut table: Table<'_>) -> Result<LedgerSettings, ConfigError> {
+pub(crate) fn ledger(mut table: Table<'_>) -> Result<LedgerSettings> {
     let usual = LedgerSettings::default();
     let ledger = LedgerSettings {
         payloads: table.take_or("payloads", usual.payloads, Value::flag)?,
@@ -135,7 +135,7 @@ pub(crate) fn ledger(mut table: Table<'_>) -> Result<LedgerSettings, ConfigError
 }
 
 /// Reads `[losses]`.
-pub(crate) fn losses(mut table: Table<'_>) -> Result<LossSettings, ConfigError> {
+pub(crate) fn losses(mut table: Table<'_>) -> Result<LossSettings> {
     let usual = LossSettings::default();
     let max_entries = table.take_or("max_entries", usual.max_entries, |value| value.count(0))?;
     let losses = LossSettings { max_entries };

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use toolwright_core::json::Object;
 use toolwright_core::loss::{Loss, Site};
-use toolwright_core::origin::Origin;
-use toolwright_core::{FaultClass, Json, object};
+use toolwright_core::{FaultClass, Json, Origin, object};
 use toolwright_dialects::translate::Report;
 use toolwright_runtime::ledger::{
     Backpressure, ExchangeEntry, Kind, Ledger, LedgerError, MemoryLedger, Overflow, Query,

@@ -27,23 +27,13 @@ pub struct Effect {
     end: End,
 }
 
-/// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Done,
-    Failed,
-    Unknown,
-}
-
-impl End {
-    const ALL: [End; 3] = [End::Done, End::Failed, End::Unknown];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            End::Done => "done",
-            End::Failed => "failed",
-            End::Unknown => "outcome unknown",
-        }
+toolwright_core::json::words! {
+    /// How a call ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum End: as_str {
+        Done = "done",
+        Failed = "failed",
+        Unknown = "outcome unknown",
     }
 }
 

@@ -21,18 +21,18 @@ use toolwright_dialects::dialect::Target;
 use toolwright_dialects::fit::alias::is_kept_by_clients;
 use toolwright_dialects::fit::made_id;
 use toolwright_dialects::translate::Report;
-use toolwright_runtime::model::{EventStream, Model, Upstream, event_stream};
+use toolwright_runtime::Model;
+use toolwright_runtime::model::{EventStream, Upstream, event_stream};
 use toolwright_runtime::upstream::{Incoming, Remote};
 
 use crate::http::Share;
 use crate::models::route::{Backend, Candidate};
-use crate::proxy::collect;
 use crate::proxy::fallback::Fallback;
 use crate::proxy::inbound::InboundRequest;
 use crate::proxy::prepare::{self, ReplyMode};
 use crate::proxy::reasoning_cache::ReasoningCache;
 use crate::proxy::send::{self, Failure};
-use crate::proxy::whole;
+use crate::proxy::{collect, whole};
 use crate::telemetry::RunRecord;
 
 /// A model that falls back to the next candidate of a request.

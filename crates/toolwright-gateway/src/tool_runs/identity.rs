@@ -13,10 +13,9 @@ use http::HeaderMap;
 use toolwright_core::{Fault, FaultClass, Json};
 use toolwright_runtime::call::canonical;
 
-use crate::conversation;
 use crate::idempotency::hash;
 use crate::proxy::inbound::InboundRequest;
-use crate::tools;
+use crate::{conversation, tools};
 
 /// How long a run is saved for requests with an idempotency key.
 const KEYED: Duration = Duration::from_hours(24);

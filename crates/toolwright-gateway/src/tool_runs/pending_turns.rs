@@ -10,8 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use toolwright_core::part::Body;
-use toolwright_core::{Message, Part, Request, Role};
+use toolwright_core::{Body, Message, Part, Request, Role};
 use toolwright_runtime::bounded::BoundedMap;
 
 /// Maximum size of all pending turns, in bytes of memory, approximately.

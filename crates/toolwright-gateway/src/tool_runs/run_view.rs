@@ -7,15 +7,15 @@ use std::collections::{HashMap, HashSet};
 
 use toolwright_core::event::split::{split, split_part};
 use toolwright_core::event::{Delta, Head};
-use toolwright_core::part::Body;
 use toolwright_core::request::Format;
-use toolwright_core::{Event, Part, Request, Response, Usage};
+use toolwright_core::{Body, Event, Part, Request, Response, Usage};
 use toolwright_runtime::run::RunResult;
 
 /// Separates the texts of two turns.
 pub const GAP: &str = "\n\n";
 
 /// Turns the events of a run into the events that the client gets.
+#[derive(Default)]
 pub struct RunView {
     /// The names of the client's tools
     theirs: HashSet<String>,
@@ -43,18 +43,7 @@ impl RunView {
     pub fn new(request: &Request) -> RunView {
         let theirs = request.tools.iter().map(|tool| tool.name.clone()).collect();
         let form = matches!(request.format, Some(Format::Json | Format::Schema(_)));
-        RunView {
-            theirs,
-            parts: 0,
-            turn: HashMap::new(),
-            begun: false,
-            held: form.then(Vec::new),
-            spoke: false,
-            speaks: false,
-            reported: Usage::default(),
-            own: Vec::new(),
-            sent: 0,
-        }
+        RunView { theirs, held: form.then(Vec::new), ..RunView::default() }
     }
 
     /// Adds parts that the client sees before those that follow.

@@ -24,12 +24,11 @@ use toolwright_runtime::store::expiring::{Entry, ExpiringStore, Limits, Outcome,
 pub use record::Record;
 
 use super::identity::{Attempt, Identity};
-use crate::approvals;
 use crate::conversation::ConversationId;
 use crate::http::Share;
-use crate::idempotency;
 use crate::proxy::inbound::InboundRequest;
 use crate::proxy::weight::weight;
+use crate::{approvals, idempotency};
 
 /// The kind of the entries in the store.
 const KIND: &str = "run";

@@ -1,7 +1,6 @@
 //! Suspends a run: asks for the approval of its calls, saves it, and tells the client.
 
-use toolwright_core::response::Stop;
-use toolwright_core::{Fault, Part, Response};
+use toolwright_core::{Fault, Part, Response, Stop};
 use toolwright_runtime::call::Approval;
 use toolwright_runtime::run::RunError;
 

@@ -7,7 +7,7 @@ use toolwright_runtime::call::{Policy, Rule, Verdict};
 use toolwright_runtime::{Effect, Handler, Limits};
 
 use super::config::{ToolSettings, default_limits};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Result};
 
 /// Why a tool with effects needs approval.
 const GUARDED: &str = "It changes something.";
@@ -22,7 +22,7 @@ pub struct Builtins {
 
 impl Builtins {
     /// Opens the folder of the tools, if the configuration has one.
-    pub fn open(settings: Option<&ToolSettings>) -> Result<Builtins, ConfigError> {
+    pub fn open(settings: Option<&ToolSettings>) -> Result<Builtins> {
         let Some(ToolSettings { root, allow, limits }) = settings else {
             let (handlers, guarded) = Default::default();
             return Ok(Builtins { handlers, guarded, limits: default_limits() });

@@ -8,7 +8,7 @@ use std::time::Duration;
 use toolwright_runtime::Limits;
 use toolwright_runtime::builtin::{self, Root};
 
-use crate::config::{ConfigError, Table, Value, check_tool};
+use crate::config::{Result, Table, Value, check_tool};
 
 /// Settings of the gateway's tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,12 +42,12 @@ pub fn default_limits() -> Limits {
     Limits::turns(DEFAULT_TURNS).with_calls(DEFAULT_CALLS).with_duration(DEFAULT_DURATION)
 }
 
-fn count(value: &Value<'_>) -> Result<u32, ConfigError> {
+fn count(value: &Value<'_>) -> Result<u32> {
     u32::try_from(value.number(1)?).map_err(|_| value.error("this is too large"))
 }
 
 /// Reads `[tools]`; also returns the names of all tools.
-pub(crate) fn read(mut table: Table<'_>) -> Result<(ToolSettings, Vec<String>), ConfigError> {
+pub(crate) fn read(mut table: Table<'_>) -> Result<(ToolSettings, Vec<String>)> {
     let Some(value) = table.take("root") else {
         let what = "the key `root` is missing: the folder that the tools work in";
         return Err(table.error(what));

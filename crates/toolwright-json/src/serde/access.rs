@@ -3,7 +3,7 @@
 use serde::de::{self, DeserializeSeed, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
-use super::SerdeError;
+use super::{Result, SerdeError};
 use crate::value::{Json, Object};
 
 /// Returns the members of an object, only the last of repeated keys.
@@ -24,10 +24,7 @@ pub(super) struct Items<'de> {
 impl<'de> de::SeqAccess<'de> for Items<'de> {
     type Error = SerdeError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, SerdeError> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
         let Some(item) = self.items.next() else { return Ok(None) };
         let index = self.index;
         self.index += 1;
@@ -47,19 +44,13 @@ pub(super) struct Members<'de> {
 impl<'de> de::MapAccess<'de> for Members<'de> {
     type Error = SerdeError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, SerdeError> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
         let Some((key, value)) = self.members.next() else { return Ok(None) };
         self.open = Some((key, value));
         seed.deserialize(MemberKey(key)).map(Some).map_err(|error| error.within(key))
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(
-        &mut self,
-        seed: V,
-    ) -> Result<V::Value, SerdeError> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
         let (key, value) =
             self.open.take().ok_or_else(|| SerdeError::new("a value before its key"))?;
         seed.deserialize(value).map_err(|error| error.within(key))
@@ -75,7 +66,7 @@ struct MemberKey<'de>(&'de str);
 
 macro_rules! keys {
     ($($method:ident $visit:ident $kind:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
             match self.0.parse::<$kind>() {
                 Ok(value) => visitor.$visit(value),
                 Err(_) => Err(SerdeError::new(concat!("the key is no ", stringify!($kind)))),
@@ -87,7 +78,7 @@ macro_rules! keys {
 impl<'de> Deserializer<'de> for MemberKey<'de> {
     type Error = SerdeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         visitor.visit_borrowed_str(self.0)
     }
 
@@ -105,7 +96,7 @@ impl<'de> Deserializer<'de> for MemberKey<'de> {
         deserialize_u128 visit_u128 u128
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         visitor.visit_some(self)
     }
 
@@ -113,7 +104,7 @@ impl<'de> Deserializer<'de> for MemberKey<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, SerdeError> {
+    ) -> Result<V::Value> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -122,7 +113,7 @@ impl<'de> Deserializer<'de> for MemberKey<'de> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, SerdeError> {
+    ) -> Result<V::Value> {
         visitor.visit_enum(Variant { name: self.0, content: None })
     }
 
@@ -141,10 +132,7 @@ impl<'de> de::EnumAccess<'de> for Variant<'de> {
     type Error = SerdeError;
     type Variant = Content<'de>;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(
-        self,
-        seed: V,
-    ) -> Result<(V::Value, Content<'de>), SerdeError> {
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Content<'de>)> {
         let name: de::value::BorrowedStrDeserializer<'de, SerdeError> =
             de::value::BorrowedStrDeserializer::new(self.name);
         Ok((seed.deserialize(name)?, Content { name: self.name, content: self.content }))
@@ -157,7 +145,7 @@ pub(super) struct Content<'de> {
 }
 
 impl<'de> Content<'de> {
-    fn need(&self) -> Result<&'de Json, SerdeError> {
+    fn need(&self) -> Result<&'de Json> {
         self.content.ok_or_else(|| SerdeError::new("the variant has no content"))
     }
 }
@@ -165,21 +153,18 @@ impl<'de> Content<'de> {
 impl<'de> de::VariantAccess<'de> for Content<'de> {
     type Error = SerdeError;
 
-    fn unit_variant(self) -> Result<(), SerdeError> {
+    fn unit_variant(self) -> Result<()> {
         match self.content {
             None | Some(Json::Null) => Ok(()),
             Some(_) => Err(SerdeError::new("the variant has no content").within(self.name)),
         }
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
-        self,
-        seed: T,
-    ) -> Result<T::Value, SerdeError> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {
         seed.deserialize(self.need()?).map_err(|error| error.within(self.name))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, SerdeError> {
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
         self.need()?.deserialize_any(visitor).map_err(|error| error.within(self.name))
     }
 
@@ -187,7 +172,7 @@ impl<'de> de::VariantAccess<'de> for Content<'de> {
         self,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, SerdeError> {
+    ) -> Result<V::Value> {
         self.need()?.deserialize_any(visitor).map_err(|error| error.within(self.name))
     }
 }

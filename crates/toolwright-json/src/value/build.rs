@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::parse::{JsonError, Reader};
+use super::parse::{Reader, Result};
 use super::{Json, KnownKeys, Number, Object};
 
 /// Initial capacity of an array or object.
@@ -97,16 +97,12 @@ pub(crate) trait Tree: Sized {
     fn object(members: Self::Members) -> Self;
 
     /// Parses the string that is the value of a key.
-    fn string_of<'t>(reader: &mut Reader<'t>, _key: &Self::Text<'t>) -> Result<Self, JsonError> {
+    fn string_of<'t>(reader: &mut Reader<'t>, _key: &Self::Text<'t>) -> Result<Self> {
         Ok(Self::string(reader.string()?))
     }
 
     /// Parses the object that is the value of a key.
-    fn object_of<'t>(
-        reader: &mut Reader<'t>,
-        _key: &Self::Text<'t>,
-        depth: usize,
-    ) -> Result<Self, JsonError> {
+    fn object_of<'t>(reader: &mut Reader<'t>, _key: &Self::Text<'t>, depth: usize) -> Result<Self> {
         reader.value(depth)
     }
 }
@@ -156,16 +152,12 @@ impl Tree for Json {
         Json::Object(members)
     }
 
-    fn string_of<'t>(reader: &mut Reader<'t>, key: &Cow<'t, str>) -> Result<Json, JsonError> {
+    fn string_of<'t>(reader: &mut Reader<'t>, key: &Cow<'t, str>) -> Result<Json> {
         let is_kept = reader.hints.long_texts.contains(&key.as_ref());
         if is_kept { reader.text().map(Json::String) } else { Ok(Json::string(reader.string()?)) }
     }
 
-    fn object_of<'t>(
-        reader: &mut Reader<'t>,
-        key: &Cow<'t, str>,
-        depth: usize,
-    ) -> Result<Json, JsonError> {
+    fn object_of<'t>(reader: &mut Reader<'t>, key: &Cow<'t, str>, depth: usize) -> Result<Json> {
         let key = key.as_ref();
         if reader.hints.outlines.contains(&key) {
             reader.raw_and_members(depth)

@@ -173,6 +173,18 @@ impl Object {
         }
     }
 
+    /// Sets a member unless its value is an empty string, array or object.
+    pub fn insert_filled(&mut self, key: impl Into<Key>, value: impl Into<Json>) {
+        let value = value.into();
+        let is_empty = match &value {
+            Json::String(text) => text.is_empty(),
+            Json::Array(items) => items.is_empty(),
+            Json::Object(object) => object.is_empty(),
+            _ => false,
+        };
+        self.insert_some(key, (!is_empty).then_some(value));
+    }
+
     /// Adds members of another object that this one lacks, recursively. Repeated keys of the other object are repeated.
     pub fn merge(&mut self, other: &Object) {
         self.merge_where(other, |_| true);

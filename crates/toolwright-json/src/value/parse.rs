@@ -25,12 +25,9 @@ pub struct JsonError {
     reason: &'static str,
 }
 
-impl JsonError {
-    /// Returns the byte offset of the error.
-    pub fn offset(&self) -> usize {
-        self.offset
-    }
+pub(crate) type Result<T, E = JsonError> = std::result::Result<T, E>;
 
+impl JsonError {
     /// Whether the text ended before the document.
     pub fn is_truncated(&self) -> bool {
         self.reason == TRUNCATED
@@ -55,38 +52,38 @@ const ITEM_END: &str = "expected ',' or ']'";
 const MEMBER_END: &str = "expected ',' or '}'";
 
 /// Converts bytes to text.
-pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, JsonError> {
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str> {
     let reason = "not UTF-8";
     std::str::from_utf8(bytes).map_err(|error| JsonError { offset: error.valid_up_to(), reason })
 }
 
 /// Parses a document, followed only by white space.
-pub(crate) fn document(text: &str, hints: &Hints) -> Result<Json, JsonError> {
+pub(crate) fn document(text: &str, hints: &Hints) -> Result<Json> {
     Reader::with(text, hints).document(|reader| reader.value(0))
 }
 
 /// Parses the members of an object that was kept as text, without keeping anything within as text.
-pub(crate) fn raw_members(text: &str, keys: &'static KnownKeys) -> Result<Json, JsonError> {
+pub(crate) fn raw_members(text: &str, keys: &'static KnownKeys) -> Result<Json> {
     document(text, &Hints { keys, ..Hints::NONE })
 }
 
 /// Parses a document that may be nested deeper than others. Nothing of it is kept as text, which is parsed again with the
 /// usual limit.
-pub(crate) fn deep_document(text: &str, max_depth: usize) -> Result<Json, JsonError> {
+pub(crate) fn deep_document(text: &str, max_depth: usize) -> Result<Json> {
     let mut reader = Reader { max_depth, ..Reader::new(text) };
     reader.document(|reader| reader.value(0))
 }
 
 /// Checks that a text is a document, without building a tree. Returns whether the text is known to
 /// be compact.
-pub(crate) fn check(text: &str) -> Result<bool, JsonError> {
+pub(crate) fn check(text: &str) -> Result<bool> {
     let mut reader = Reader::new(text);
     reader.document(|reader| reader.skip(0))?;
     Ok(reader.compact)
 }
 
 /// Parses a document into any tree type.
-pub(crate) fn read<T: Tree>(text: &str) -> Result<T, JsonError> {
+pub(crate) fn read<T: Tree>(text: &str) -> Result<T> {
     Reader::new(text).document(|reader| reader.value(0))
 }
 
@@ -98,8 +95,8 @@ pub(crate) fn string(text: &str) -> Option<Cow<'_, str>> {
 /// Parses a document that is an object; `each` parses the value of every key.
 pub(crate) fn members<'t>(
     text: &'t str,
-    each: impl FnMut(&mut Reader<'t>, Cow<'t, str>, usize) -> Result<(), JsonError>,
-) -> Result<(), JsonError> {
+    each: impl FnMut(&mut Reader<'t>, Cow<'t, str>, usize) -> Result<()>,
+) -> Result<()> {
     Reader::new(text).document(|reader| {
         if reader.peek() != Some(b'{') {
             return Err(reader.error("expected an object"));
@@ -140,10 +137,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Parses one value, with only white space around it.
-    pub(crate) fn document<T>(
-        &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T, JsonError>,
-    ) -> Result<T, JsonError> {
+    pub(crate) fn document<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.space();
         let value = read(self)?;
         self.space();
@@ -177,7 +171,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    pub(crate) fn value<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {
+    pub(crate) fn value<T: Tree>(&mut self, depth: usize) -> Result<T> {
         match self.peek() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
@@ -190,7 +184,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn word(&mut self, word: &'static str) -> Result<(), JsonError> {
+    fn word(&mut self, word: &'static str) -> Result<()> {
         for expected in word.bytes() {
             if self.peek() != Some(expected) {
                 return Err(self.error(VALUE));
@@ -200,11 +194,11 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn deeper(&self, depth: usize) -> Result<usize, JsonError> {
+    fn deeper(&self, depth: usize) -> Result<usize> {
         if depth == self.max_depth { Err(self.error("nested too deep")) } else { Ok(depth + 1) }
     }
 
-    fn array<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {
+    fn array<T: Tree>(&mut self, depth: usize) -> Result<T> {
         let mut items = None;
         self.items(depth, |reader, depth| {
             T::item(items.get_or_insert_with(T::items), reader.value(depth)?);
@@ -218,8 +212,8 @@ impl<'t> Reader<'t> {
     pub(crate) fn items(
         &mut self,
         depth: usize,
-        mut each: impl FnMut(&mut Self, usize) -> Result<(), JsonError>,
-    ) -> Result<(), JsonError> {
+        mut each: impl FnMut(&mut Self, usize) -> Result<()>,
+    ) -> Result<()> {
         let depth = self.deeper(depth)?;
         self.at += 1;
         self.space();
@@ -242,7 +236,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn object<T: Tree>(&mut self, depth: usize) -> Result<T, JsonError> {
+    fn object<T: Tree>(&mut self, depth: usize) -> Result<T> {
         let mut members = None;
         self.members(depth, |reader, key: T::Text<'t>, depth| {
             let value = match reader.peek() {
@@ -257,7 +251,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Parses an object, and keeps it as text if it is compact.
-    pub(crate) fn raw(&mut self, depth: usize) -> Result<Json, JsonError> {
+    pub(crate) fn raw(&mut self, depth: usize) -> Result<Json> {
         let (start, compact) = (self.at, std::mem::replace(&mut self.compact, true));
         self.skip(depth)?;
         let text = &self.text[start..self.at];
@@ -272,7 +266,7 @@ impl<'t> Reader<'t> {
 
     /// Parses the members of an object, and keeps it and its direct child objects as text if they
     /// are compact.
-    pub(crate) fn raw_and_members(&mut self, depth: usize) -> Result<Json, JsonError> {
+    pub(crate) fn raw_and_members(&mut self, depth: usize) -> Result<Json> {
         let start = self.at;
         if let Some(schema) =
             self.schema_cache.and_then(|cache| cache.find(self.text, start, depth))
@@ -307,8 +301,8 @@ impl<'t> Reader<'t> {
     pub(crate) fn members<K: Characters<'t>>(
         &mut self,
         depth: usize,
-        mut each: impl FnMut(&mut Self, K, usize) -> Result<(), JsonError>,
-    ) -> Result<(), JsonError> {
+        mut each: impl FnMut(&mut Self, K, usize) -> Result<()>,
+    ) -> Result<()> {
         let depth = self.deeper(depth)?;
         self.at += 1;
         self.space();
@@ -334,7 +328,7 @@ impl<'t> Reader<'t> {
 
     /// Parses a key and the colon after it.
     #[inline]
-    fn key<K: Characters<'t>>(&mut self) -> Result<K, JsonError> {
+    fn key<K: Characters<'t>>(&mut self) -> Result<K> {
         if self.peek() != Some(b'"') {
             return Err(self.error("expected a key"));
         }
@@ -348,7 +342,7 @@ impl<'t> Reader<'t> {
         Ok(key)
     }
 
-    fn digits(&mut self) -> Result<(), JsonError> {
+    fn digits(&mut self) -> Result<()> {
         let start = self.at;
         while let Some(b'0'..=b'9') = self.peek() {
             self.at += 1;
@@ -356,7 +350,7 @@ impl<'t> Reader<'t> {
         if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
     }
 
-    fn number(&mut self) -> Result<&'t str, JsonError> {
+    fn number(&mut self) -> Result<&'t str> {
         let start = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;
@@ -382,7 +376,7 @@ impl<'t> Reader<'t> {
 
     /// Parses a string.
     #[inline]
-    pub(crate) fn string<S: Characters<'t>>(&mut self) -> Result<S, JsonError> {
+    pub(crate) fn string<S: Characters<'t>>(&mut self) -> Result<S> {
         let plain = self.plain(self.at + 1);
         if self.peek() == Some(b'"') {
             self.at += 1;
@@ -393,7 +387,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Parses a string, and keeps its form if it is long, has escapes and is compact.
-    pub(crate) fn text(&mut self) -> Result<Text, JsonError> {
+    pub(crate) fn text(&mut self) -> Result<Text> {
         let (start, compact) = (self.at, std::mem::replace(&mut self.compact, true));
         let plain = self.plain(start + 1);
         if self.peek() == Some(b'"') {
@@ -421,10 +415,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Parses the remainder of a string from its first escape.
-    fn string_with_escapes<S: Characters<'t>>(
-        &mut self,
-        plain: Range<usize>,
-    ) -> Result<S, JsonError> {
+    fn string_with_escapes<S: Characters<'t>>(&mut self, plain: Range<usize>) -> Result<S> {
         let mut text = S::begin(self.text, plain, || self.rest_of_string());
         loop {
             match self.peek() {
@@ -451,7 +442,7 @@ impl<'t> Reader<'t> {
     }
 
     #[inline]
-    fn escape(&mut self) -> Result<char, JsonError> {
+    fn escape(&mut self) -> Result<char> {
         let Some(byte) = self.peek() else { return Err(self.error(TRUNCATED)) };
         let escaped = ESCAPED[usize::from(byte)];
         if escaped == 0 && byte != b'u' {
@@ -464,7 +455,7 @@ impl<'t> Reader<'t> {
         if escaped == 0 { self.unicode() } else { Ok(char::from(escaped)) }
     }
 
-    fn unicode(&mut self) -> Result<char, JsonError> {
+    fn unicode(&mut self) -> Result<char> {
         let first = self.hex()?;
         if !(0xd800..0xe000).contains(&first) {
             return char::from_u32(first).ok_or_else(|| self.error("not a character"));
@@ -484,7 +475,7 @@ impl<'t> Reader<'t> {
         char::from_u32(code).ok_or_else(|| self.error("not a character"))
     }
 
-    fn hex(&mut self) -> Result<u32, JsonError> {
+    fn hex(&mut self) -> Result<u32> {
         let mut code = 0;
         for _ in 0..4 {
             let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(16)) else {

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::build::{Characters, ROOM, Tree};
-use super::parse::{self, JsonError};
+use super::parse::{self, Result};
 use super::{Json, Key, KnownKeys, Object};
 use crate::scan;
 
@@ -18,7 +18,7 @@ use crate::scan;
 /// let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
 /// assert!(weigh(deep.as_bytes()).unwrap() > 50 * deep.len());
 /// ```
-pub fn weigh(bytes: &[u8]) -> Result<usize, JsonError> {
+pub fn weigh(bytes: &[u8]) -> Result<usize> {
     let Weight(below) = parse::read(parse::utf8(bytes)?)?;
     Ok(size_of::<Json>() + below)
 }

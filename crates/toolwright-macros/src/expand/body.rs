@@ -11,7 +11,7 @@ use crate::parse::Function;
 
 /// Expands a call: reads the arguments, locks the context, runs the function, converts its result.
 pub(super) fn body(function: &Function) -> TokenStream {
-    let (item, home) = (&function.item, &function.options.home);
+    let (item, home) = (&function.item, &function.options.home());
     let (scope, arguments, returned) = (own("scope"), own("arguments"), own("returned"));
     let read = read(function, &arguments);
     let bind = function.parameters.iter().find_map(|parameter| match parameter {
@@ -33,7 +33,7 @@ pub(super) fn body(function: &Function) -> TokenStream {
 
 /// Reads all arguments, so that all errors are reported at once.
 fn read(function: &Function, arguments: &Ident) -> TokenStream {
-    let home = &function.options.home;
+    let home = &function.options.home();
     let count = function.arguments().count();
     if count == 0 {
         return quote!(let _ = #arguments;);

@@ -62,7 +62,7 @@ fn owned(argument: &Argument) -> TokenStream {
 
 /// Expands the definition of the tool.
 pub(super) fn definition(function: &Function) -> TokenStream {
-    let (options, home) = (&function.options, &function.options.home);
+    let (options, home) = (&function.options, &function.options.home());
     let name = function.name();
     let description = function.description().map(|text| quote!(.with_description(#text)));
     let title = options.title.iter().map(|text| quote!(.with_title(#text)));
@@ -87,7 +87,7 @@ pub(super) fn definition(function: &Function) -> TokenStream {
 
 /// Expands the schema of the result, if its type has one and a name. An envelope has none.
 fn output(function: &Function) -> Option<TokenStream> {
-    let home = &function.options.home;
+    let home = &function.options.home();
     let ReturnType::Type(_, declared) = &function.item.sig.output else { return None };
     if function.options.envelope.is_some() || refuse_impl(declared).is_err() {
         return None;

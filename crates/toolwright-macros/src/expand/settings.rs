@@ -12,7 +12,7 @@ use crate::parse::Function;
 /// Expands the settings of the tool.
 pub(super) fn settings(function: &Function) -> TokenStream {
     let options = &function.options;
-    let home = &options.home;
+    let home = &options.home();
     let need = function.parameters.iter().find_map(|parameter| match parameter {
         Parameter::Context { inner, mutable, .. } => {
             let exclusive = mutable.then(|| quote!(.exclusive()));
@@ -39,7 +39,7 @@ pub(super) fn settings(function: &Function) -> TokenStream {
 }
 
 fn numbers(options: &Options) -> TokenStream {
-    let home = &options.home;
+    let home = &options.home();
     let deadline = options.deadline.map(time).map(|time| quote!(.with_deadline(#time)));
     let cache =
         options.cache.map(|(lifetime, _)| time(lifetime)).map(|time| quote!(.with_cache(#time)));

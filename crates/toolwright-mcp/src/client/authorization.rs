@@ -49,6 +49,7 @@ pub trait LoginHandler: Send + Sync + 'static {
 }
 
 /// A client that was registered with an authorization server beforehand.
+#[must_use]
 #[derive(Debug, Clone)]
 pub struct RegisteredClient {
     id: String,
@@ -64,21 +65,18 @@ impl RegisteredClient {
     }
 
     /// Sets its secret.
-    #[must_use]
     pub fn with_secret(mut self, secret: SecretString) -> RegisteredClient {
         self.secret = Some(secret);
         self
     }
 
     /// Sets the authorization server that it was registered with. No other one learns its id and its secret.
-    #[must_use]
     pub fn with_issuer(mut self, issuer: impl Into<String>) -> RegisteredClient {
         self.issuer = Some(issuer.into());
         self
     }
 
     /// Gets tokens for the client itself, by its secret, in place of tokens of a user who logs in.
-    #[must_use]
     pub fn with_client_credentials(mut self) -> RegisteredClient {
         self.is_own_user = true;
         self
@@ -86,6 +84,7 @@ impl RegisteredClient {
 }
 
 /// Gets the access tokens for one server. Clones share the tokens.
+#[must_use]
 #[derive(Clone)]
 pub struct Authorization {
     url: String,
@@ -149,21 +148,18 @@ impl Authorization {
     }
 
     /// Sets the client that was registered beforehand.
-    #[must_use]
     pub fn with_client(mut self, client: RegisteredClient) -> Authorization {
         self.client = Some(client);
         self
     }
 
     /// Sets the URL of the client's metadata, which identifies it at servers that read such documents.
-    #[must_use]
     pub fn with_client_metadata(mut self, url: impl Into<String>) -> Authorization {
         self.metadata_url = Some(url.into());
         self
     }
 
     /// Asks for these scopes at every login, beside those that the server names.
-    #[must_use]
     pub fn with_scopes<S: Into<String>>(
         mut self,
         scopes: impl IntoIterator<Item = S>,
@@ -173,7 +169,6 @@ impl Authorization {
     }
 
     /// Sets what sends the user to a login when a request needs it.
-    #[must_use]
     pub fn with_handler(mut self, handler: Arc<dyn LoginHandler>) -> Authorization {
         self.handler = Some(handler);
         self

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::message::RpcError;
-use toolwright_runtime::error::{IN_DOUBT, ToolError};
+use toolwright_runtime::ToolError;
+use toolwright_runtime::error::IN_DOUBT;
 use toolwright_transport::oauth::Challenge;
 
 /// Why a request to a server failed.

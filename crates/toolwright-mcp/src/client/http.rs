@@ -49,6 +49,7 @@ const MAX_ATTEMPTS: usize = 4;
 const MAX_ERROR: usize = 64 << 10;
 
 /// The address of a server, and how requests reach it.
+#[must_use]
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ServerUrl {
@@ -75,14 +76,12 @@ impl ServerUrl {
     }
 
     /// Sets the source of access tokens.
-    #[must_use]
     pub fn with_tokens(mut self, tokens: TokenSource) -> ServerUrl {
         self.access = Access::Tokens(tokens);
         self
     }
 
     /// Sets what gets access tokens by the rules of MCP.
-    #[must_use]
     pub fn with_authorization(mut self, authorization: Authorization) -> ServerUrl {
         self.access = Access::Login(Box::new(authorization));
         self

@@ -30,6 +30,7 @@ const UNREAD: Duration = Duration::from_secs(10);
 const MAX_STDERR: usize = 2000;
 
 /// The command that starts a server.
+#[must_use]
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ServerCommand {
@@ -61,7 +62,6 @@ impl ServerCommand {
     }
 
     /// Adds an environment variable that holds no secret.
-    #[must_use]
     pub fn with_variable(
         mut self,
         name: impl Into<String>,
@@ -72,7 +72,6 @@ impl ServerCommand {
     }
 
     /// Adds an environment variable with a secret.
-    #[must_use]
     pub fn with_environment(
         mut self,
         name: impl Into<String>,
@@ -83,7 +82,6 @@ impl ServerCommand {
     }
 
     /// Sets the working directory.
-    #[must_use]
     pub fn with_directory(mut self, directory: impl Into<PathBuf>) -> ServerCommand {
         self.directory = Some(directory.into());
         self

@@ -10,8 +10,7 @@ use crate::message::RpcError;
 use toolwright_runtime::call::CallResult;
 use toolwright_runtime::handle::{Handle, HandleError};
 use toolwright_runtime::output::Content;
-use toolwright_runtime::session::Session;
-use toolwright_runtime::toolbox::Toolbox;
+use toolwright_runtime::{Session, Toolbox};
 
 /// What the URIs of handles begin with.
 const SCHEME: &str = "toolwright://handle/";

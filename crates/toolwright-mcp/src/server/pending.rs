@@ -26,7 +26,7 @@ use super::{Exchange, Outbox, Peer, Server, crashed};
 use crate::interaction::{ElicitationModes, InputFuture, InputHandler, InputRequest, Interaction};
 use crate::message::{Request, RpcError};
 use crate::protocol::{LOG, PROGRESS, meta};
-use toolwright_runtime::session::Caller;
+use toolwright_runtime::Caller;
 
 /// How long a request waits for the client.
 const LIFETIME: Duration = Duration::from_mins(10);

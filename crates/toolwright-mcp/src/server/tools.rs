@@ -11,7 +11,7 @@ use crate::message::{Request, RpcError};
 use crate::output::{WireResult, map_resource_uris};
 use crate::protocol::{ELICIT, MISSING_CAPABILITY};
 use toolwright_runtime::call::{Answer, Approval, CallResult, CallStatus};
-use toolwright_runtime::error::{CallError, CallErrorKind};
+use toolwright_runtime::{CallError, CallErrorKind};
 
 /// Answers `tools/list`.
 pub(super) fn list(exchange: &Exchange, params: &Object, era: Era) -> Result<Object, RpcError> {

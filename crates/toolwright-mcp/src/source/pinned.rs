@@ -8,7 +8,7 @@ use toolwright_core::Json;
 
 use crate::client::{Client, ClientError, ListKind};
 use crate::pins::{DefinitionPins, definition_digest};
-use toolwright_runtime::error::ToolError;
+use toolwright_runtime::ToolError;
 
 /// The tools of a server, and their definitions that were approved.
 pub(super) struct PinnedTools {

@@ -13,10 +13,9 @@ use crate::header::ParameterHeader;
 use crate::interaction::Interaction;
 use crate::output::{read_hidden, read_part, read_result_of};
 use crate::protocol::CALL_TOOL;
-use toolwright_runtime::error::ToolError;
 use toolwright_runtime::handler::ToolResult;
 use toolwright_runtime::output::Content;
-use toolwright_runtime::session::{Scope, Session};
+use toolwright_runtime::{Scope, Session, ToolError};
 
 /// What of a result is for models.
 #[derive(Clone)]

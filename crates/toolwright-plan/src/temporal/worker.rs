@@ -208,7 +208,7 @@ impl Activities {
         let run = Arc::new(run);
         let context = session.context.clone().with(Arc::clone(&run));
         let scope = CallScope {
-            toolbox: self.toolbox.clone().with_journal(SharedJournal::new(Arc::clone(&run))),
+            toolbox: self.toolbox.clone().with_journal(SharedJournal::of(run.clone())),
             session: session.with_context(context),
             outer: None,
             stop: run.stop.clone(),

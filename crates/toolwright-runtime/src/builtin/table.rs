@@ -2,8 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use toolwright_core::suggest;
-use toolwright_core::{Json, object};
+use toolwright_core::{Json, object, suggest};
 
 use crate::handle::names;
 

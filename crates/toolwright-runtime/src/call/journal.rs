@@ -101,32 +101,6 @@ pub trait Journal: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), JournalError>> + Send;
 }
 
-impl<J: Journal> Journal for Arc<J> {
-    fn begin(&self, intent: &Intent) -> impl Future<Output = Result<Begun, JournalError>> + Send {
-        J::begin(self, intent)
-    }
-
-    fn finish(
-        &self,
-        key: &str,
-        record: &Json,
-    ) -> impl Future<Output = Result<(), JournalError>> + Send {
-        J::finish(self, key, record)
-    }
-
-    fn withdraw(&self, key: &str) -> impl Future<Output = Result<(), JournalError>> + Send {
-        J::withdraw(self, key)
-    }
-
-    fn reopen(
-        &self,
-        intent: &Intent,
-        record: &Json,
-    ) -> impl Future<Output = Result<(), JournalError>> + Send {
-        J::reopen(self, intent, record)
-    }
-}
-
 type Written<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
 
 /// The object-safe form of [`Journal`].
@@ -162,7 +136,12 @@ pub struct SharedJournal(Arc<dyn AnyJournal>);
 impl SharedJournal {
     /// Wraps a journal.
     pub fn new(journal: impl Journal) -> SharedJournal {
-        SharedJournal(Arc::new(journal))
+        SharedJournal::of(Arc::new(journal))
+    }
+
+    /// Shares a journal that has other owners.
+    pub fn of(journal: Arc<impl Journal>) -> SharedJournal {
+        SharedJournal(journal)
     }
 
     /// See [`Journal::begin`].

@@ -47,19 +47,22 @@ use toolwright_json::Object;
 
 use crate::session::Caller;
 
-/// The decision about a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Verdict {
-    /// The call runs
-    #[default]
-    Allow,
-    /// The call is refused
-    Deny,
-    /// The call waits for approval
-    Ask,
+toolwright_json::words! {
+    /// The decision about a call.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Verdict: as_str, from_name {
+        /// The call runs
+        #[default]
+        Allow = "allow",
+        /// The call is refused
+        Deny = "deny",
+        /// The call waits for approval
+        Ask = "ask",
+    }
 }
 
 /// A verdict for the calls that match all conditions.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rule {
     /// The verdict for matching calls
@@ -101,35 +104,24 @@ impl Rule {
     }
 
     /// Restricts the rule to tools, by glob patterns.
-    #[must_use]
     pub fn with_tools<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Rule {
         self.tools.extend(names.into_iter().map(Glob::new));
         self
     }
 
     /// Restricts the rule to callers, by glob patterns.
-    #[must_use]
     pub fn with_callers<'n>(mut self, ids: impl IntoIterator<Item = &'n str>) -> Rule {
         self.callers.extend(ids.into_iter().map(Glob::new));
         self
     }
 
-    /// Restricts the rule to callers of tenants, by glob patterns.
-    #[must_use]
-    pub fn with_tenants<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Rule {
-        self.tenants.extend(names.into_iter().map(Glob::new));
-        self
-    }
-
     /// Adds a condition on an argument.
-    #[must_use]
     pub fn with_argument(mut self, path: impl Into<String>, test: Test) -> Rule {
         self.arguments.push(Condition { path: path.into(), test });
         self
     }
 
     /// Sets the reason, which the model or the person reads.
-    #[must_use]
     pub fn with_reason(mut self, reason: impl Into<String>) -> Rule {
         self.reason = Some(reason.into());
         self

@@ -8,10 +8,8 @@
 //! | of the model | `assistant` | text or a list of parts | |
 //! | a response | none, or `assistant` | `{"text", "reasoning"}` | `tool_desc`, `finish_reason` |
 
-use toolwright_core::part::{Body, Part};
-use toolwright_core::{Json, Message, Outcome, Request, Role, object};
-use toolwright_dialects::dialect::ChatCodec;
-use toolwright_dialects::dialect::{WireRequest, openai_chat};
+use toolwright_core::{Body, Json, Message, Outcome, Part, Request, Role, object};
+use toolwright_dialects::dialect::{ChatCodec, WireRequest, openai_chat};
 use toolwright_json::Object;
 
 use super::response;

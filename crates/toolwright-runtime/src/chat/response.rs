@@ -13,8 +13,10 @@
 //! | `pause` | the vendor paused; send the conversation again to continue |
 //! | `error` | the vendor failed |
 
-use toolwright_core::part::{Body, Part, Reasoning};
-use toolwright_core::{Arguments, Call, Json, Response, Stop, StopReason, Usage, object};
+use toolwright_core::part::Reasoning;
+use toolwright_core::{
+    Arguments, Body, Call, Json, Part, Response, Stop, StopReason, Usage, object,
+};
 use toolwright_json::Object;
 
 use toolwright_core::document::{DocumentError, ObjectReader, items};

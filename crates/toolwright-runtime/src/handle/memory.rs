@@ -5,7 +5,7 @@
 //! another. For some time after that the owner gets the error "expired"; other owners always get
 //! "unknown".
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl MemoryHandles {
         if weight > self.limits.bytes || self.limits.entries == 0 {
             return Err(HandleStoreError::Full);
         }
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let now = Instant::now();
         let (entry, expiry) = ((owner.clone(), value), now + self.limits.lifetime);
         state.change(&owner.tenant, |share| share.insert(id, entry, weight, expiry));
@@ -75,7 +75,7 @@ impl MemoryHandles {
     }
 
     fn get(&self, owner: &Owner, id: HandleId) -> Result<Content, HandleError> {
-        let (mut state, now) = (self.state(), Instant::now());
+        let (mut state, now) = (self.state.lock(), Instant::now());
         let State { shares, gone, .. } = &mut *state;
         let share = shares.get_mut(&owner.tenant);
         match share.as_ref().and_then(|share| share.get(&id)) {
@@ -88,10 +88,6 @@ impl MemoryHandles {
             None if gone.get(&id) == Some(owner) => Err(HandleError::Expired),
             None => Err(HandleError::Unknown),
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
     }
 }
 

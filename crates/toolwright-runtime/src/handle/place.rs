@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 
-use toolwright_core::part::{Body, Part};
-use toolwright_core::{Json, object};
+use toolwright_core::{Body, Json, Part, object};
 
 use super::{Handle, HandleId, HandleStore, Owner};
 use crate::output::{Content, Piece, Place};

@@ -3,10 +3,9 @@
 use std::fmt;
 
 use toolwright_core::{Json, Tool, ToolKind, object};
-use toolwright_json::Object;
+use toolwright_json::{Object, canonical};
 
 use crate::settings::{Fill, Settings};
-use toolwright_json::canonical;
 
 /// The BLAKE3 digest of a tool: its name, its descriptions, all parameters including hidden ones, the
 /// schema of its result, its version and its effect. Display writes it as 64 hexadecimal digits.

@@ -6,9 +6,8 @@ mod exchange;
 
 use std::time::{Duration, SystemTime};
 
-use toolwright_core::Json;
 use toolwright_core::loss::{Loss, Severity, Site};
-use toolwright_core::origin::Origin;
+use toolwright_core::{Json, Origin};
 use toolwright_json::Object;
 
 use super::{ApprovalEntry, CallEntry, Entry, ExchangeEntry, Kind, time};

@@ -23,16 +23,18 @@ pub enum Entry {
     Approval(Box<ApprovalEntry>),
 }
 
-/// The kinds of entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Kind {
-    /// A call of a tool
-    Call,
-    /// An exchange with a model
-    Exchange,
-    /// The answer to a call that waited for approval
-    Approval,
+toolwright_json::words! {
+    /// The kinds of entry.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum Kind: word, from_word {
+        /// A call of a tool
+        Call = "call",
+        /// An exchange with a model
+        Exchange = "exchange",
+        /// The answer to a call that waited for approval
+        Approval = "approval",
+    }
 }
 
 /// The entry of a call.
@@ -87,20 +89,22 @@ pub struct ApprovalEntry {
     pub approved: bool,
 }
 
-/// Where the result of a call comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ResultSource {
-    /// The tool ran
-    Executed,
-    /// The cached result of an earlier call with equal arguments
-    Cached,
-    /// The result that the journal recorded for this same call
-    Journal,
-    /// The result of an equal call of the same turn
-    Duplicate,
-    /// None: the call was refused before the tool started
-    Refused,
+toolwright_json::words! {
+    /// Where the result of a call comes from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum ResultSource: as_str, from_name {
+        /// The tool ran
+        Executed = "executed",
+        /// The cached result of an earlier call with equal arguments
+        Cached = "cached",
+        /// The result that the journal recorded for this same call
+        Journal = "journal",
+        /// The result of an equal call of the same turn
+        Duplicate = "duplicate",
+        /// None: the call was refused before the tool started
+        Refused = "refused",
+    }
 }
 
 impl Entry {
@@ -171,43 +175,5 @@ impl From<ExchangeEntry> for Entry {
 impl From<ApprovalEntry> for Entry {
     fn from(answer: ApprovalEntry) -> Entry {
         Entry::Approval(Box::new(answer))
-    }
-}
-
-impl Kind {
-    /// Returns the name in documents and files.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Call => "call",
-            Kind::Exchange => "exchange",
-            Kind::Approval => "approval",
-        }
-    }
-}
-
-impl ResultSource {
-    /// All sources.
-    pub const ALL: &[ResultSource] = &[
-        ResultSource::Executed,
-        ResultSource::Cached,
-        ResultSource::Journal,
-        ResultSource::Duplicate,
-        ResultSource::Refused,
-    ];
-
-    /// Returns the name in ledgers and logs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ResultSource::Executed => "executed",
-            ResultSource::Cached => "cached",
-            ResultSource::Journal => "journal",
-            ResultSource::Duplicate => "duplicate",
-            ResultSource::Refused => "refused",
-        }
-    }
-
-    /// Parses a name written by [`as_str`](ResultSource::as_str).
-    pub fn from_name(name: &str) -> Option<ResultSource> {
-        Self::ALL.iter().copied().find(|source| source.as_str() == name)
     }
 }

@@ -13,6 +13,7 @@ use super::{Entry, Ledger, Recorded};
 ///
 /// It has the last 10 000 entries by default; older ones are dropped and counted. The chain
 /// continues over dropped entries.
+#[must_use]
 #[derive(Debug, Clone)]
 pub struct MemoryLedger {
     state: Arc<Mutex<State>>,
@@ -40,14 +41,12 @@ impl MemoryLedger {
     }
 
     /// Records arguments and outcomes, with secrets redacted.
-    #[must_use]
     pub fn with_data(mut self) -> MemoryLedger {
         self.data = Data::On;
         self
     }
 
     /// Sets the maximum number of entries.
-    #[must_use]
     pub fn with_limit(mut self, entries: usize) -> MemoryLedger {
         self.limit = entries;
         self

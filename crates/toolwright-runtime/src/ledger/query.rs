@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use super::{Entry, Kind};
 
 /// A query: all entries that match, up to a limit.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// The kind of entry
@@ -60,56 +61,48 @@ impl Query {
     }
 
     /// Restricts the query to a kind.
-    #[must_use]
     pub fn with_kind(mut self, kind: Kind) -> Query {
         self.kind = Some(kind);
         self
     }
 
     /// Restricts the query to a run, or to the request with this id.
-    #[must_use]
     pub fn with_run(mut self, run: impl Into<String>) -> Query {
         self.run = Some(run.into());
         self
     }
 
     /// Restricts the query to a tool.
-    #[must_use]
     pub fn with_tool(mut self, tool: impl Into<String>) -> Query {
         self.tool = Some(tool.into());
         self
     }
 
     /// Restricts the query to a caller.
-    #[must_use]
     pub fn with_caller(mut self, caller: impl Into<String>) -> Query {
         self.caller = Some(caller.into());
         self
     }
 
     /// Restricts the query to a tenant.
-    #[must_use]
     pub fn with_tenant(mut self, tenant: impl Into<String>) -> Query {
         self.tenant = Some(tenant.into());
         self
     }
 
     /// Starts after a position.
-    #[must_use]
     pub fn after(mut self, sequence: u64) -> Query {
         self.after = Some(sequence);
         self
     }
 
     /// Returns the newest entries first.
-    #[must_use]
     pub fn newest_first(mut self) -> Query {
         self.order = Order::NewestFirst;
         self
     }
 
     /// Sets the maximum number of entries.
-    #[must_use]
     pub fn with_limit(mut self, entries: usize) -> Query {
         self.limit = entries;
         self

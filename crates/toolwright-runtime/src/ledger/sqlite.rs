@@ -33,6 +33,7 @@ use rows::{Row, separate};
 pub use session::Gap;
 
 /// A ledger in a SQLite file.
+#[must_use]
 #[derive(Debug)]
 pub struct SqliteLedger {
     writer: Writer,
@@ -114,21 +115,18 @@ impl SqliteLedger {
     }
 
     /// Records arguments and outcomes, with secrets redacted.
-    #[must_use]
     pub fn with_data(mut self) -> SqliteLedger {
         self.data = Data::On;
         self
     }
 
     /// Sets the number of unwritten entries at which new calls wait.
-    #[must_use]
     pub fn with_backlog(mut self, entries: usize) -> SqliteLedger {
         self.limit = entries;
         self
     }
 
     /// Sets what happens when too many entries wait to be written.
-    #[must_use]
     pub fn with_overflow(mut self, overflow: Overflow) -> SqliteLedger {
         self.overflow = overflow;
         self
@@ -141,7 +139,6 @@ impl SqliteLedger {
 
     /// Sets a function that is called on the writer thread with the error when writing starts to
     /// fail, and with `None` when it works again.
-    #[must_use]
     pub fn with_observer(
         self,
         observer: impl Fn(Option<&StoreError>) + Send + Sync + 'static,

@@ -1,6 +1,6 @@
 //! A model that returns scripted responses and records its requests, for tests and examples.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use toolwright_json::Text;
 use super::{EventStream, Model, Upstream, event_stream};
 
 /// A script of responses. Clones share the script and the recorded requests.
+#[must_use]
 #[derive(Clone, Default)]
 pub struct ScriptedModel(Arc<Mutex<Script>>);
 
@@ -37,29 +38,25 @@ impl ScriptedModel {
     }
 
     /// Adds a response that is computed from the request.
-    #[must_use]
     pub fn then_with(
         self,
         answer: impl FnOnce(&Request) -> Response + Send + 'static,
     ) -> ScriptedModel {
-        self.script().lines.push(Some(Line::Answer(Box::new(answer))));
+        self.0.lock().lines.push(Some(Line::Answer(Box::new(answer))));
         self
     }
 
     /// Adds a response.
-    #[must_use]
     pub fn then(self, response: Response) -> ScriptedModel {
         self.then_with(|_| response)
     }
 
     /// Adds a response with text.
-    #[must_use]
     pub fn then_text(self, text: impl Into<Text>) -> ScriptedModel {
         self.then(Response::new(vec![Part::text(text)]))
     }
 
     /// Adds a response with one call.
-    #[must_use]
     pub fn then_call(
         self,
         id: impl Into<String>,
@@ -71,13 +68,11 @@ impl ScriptedModel {
     }
 
     /// Adds a response with several calls.
-    #[must_use]
     pub fn then_calls(self, calls: impl IntoIterator<Item = Call>) -> ScriptedModel {
         self.then(Response::new(calls.into_iter().map(Part::call).collect()))
     }
 
     /// Adds a truncated response with its stop reason.
-    #[must_use]
     pub fn then_cut(self, parts: Vec<Part>, reason: StopReason) -> ScriptedModel {
         let mut response = Response::new(parts);
         response.stop.reason = reason;
@@ -85,16 +80,14 @@ impl ScriptedModel {
     }
 
     /// Adds a fault.
-    #[must_use]
     pub fn then_fault(self, fault: Fault) -> ScriptedModel {
-        self.script().lines.push(Some(Line::Fault(Box::new(fault))));
+        self.0.lock().lines.push(Some(Line::Fault(Box::new(fault))));
         self
     }
 
     /// Splits streamed deltas into chunks of this many characters.
-    #[must_use]
     pub fn with_chunks(self, characters: usize) -> ScriptedModel {
-        self.script().chunk = characters;
+        self.0.lock().chunk = characters;
         self
     }
 
@@ -105,17 +98,17 @@ impl ScriptedModel {
 
     /// Returns the requests so far, in order.
     pub fn requests(&self) -> Vec<Request> {
-        self.script().requests.clone()
+        self.0.lock().requests.clone()
     }
 
     /// Returns the number of responses that were not requested yet.
     pub fn left(&self) -> usize {
-        let script = self.script();
+        let script = self.0.lock();
         script.lines.len().saturating_sub(script.requests.len())
     }
 
     fn answer(&self, request: Request) -> Result<Response, Box<Fault>> {
-        let mut script = self.script();
+        let mut script = self.0.lock();
         let at = script.requests.len();
         let line = script.lines.get_mut(at).and_then(Option::take);
         script.requests.push(request.clone());
@@ -131,10 +124,6 @@ impl ScriptedModel {
         response.model = response.model.or(request.model);
         Ok(response)
     }
-
-    fn script(&self) -> MutexGuard<'_, Script> {
-        self.0.lock()
-    }
 }
 
 impl Upstream for ScriptedModel {
@@ -144,7 +133,7 @@ impl Upstream for ScriptedModel {
 
     fn stream(&self, request: Request) -> impl Future<Output = Result<EventStream, Fault>> + Send {
         let answer = self.answer(request);
-        let chunk = self.script().chunk;
+        let chunk = self.0.lock().chunk;
         std::future::ready(answer.map_err(|fault| *fault).map(|response| {
             let events = split::split(response);
             match chunk {

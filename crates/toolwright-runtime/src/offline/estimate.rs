@@ -1,8 +1,7 @@
 //! Estimates tokens without a tokenizer: one token for four ASCII characters, one for every other
 //! character.
 
-use toolwright_core::part::Body;
-use toolwright_core::{Message, Part, Request, Response, Usage};
+use toolwright_core::{Body, Message, Part, Request, Response, Usage};
 
 /// Estimates the usage of a response without a tokenizer: one token for four ASCII characters, one for every other
 /// character. Media do not count.

@@ -1,7 +1,6 @@
 //! The texts of responses, in English or Chinese. Each says that it is not from a language model.
 
-use toolwright_core::part::Body;
-use toolwright_core::{Outcome, Tool};
+use toolwright_core::{Body, Outcome, Tool};
 
 /// Maximum number of characters of an outcome that are repeated.
 const EXCERPT: usize = 1200;

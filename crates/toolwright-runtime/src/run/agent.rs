@@ -15,6 +15,7 @@ use toolwright_core::document::DocumentError;
 
 /// A model with instructions and tools. Clones share the tools; an agent may have any number of concurrent
 /// runs.
+#[must_use]
 #[derive(Debug, Clone)]
 pub struct Agent {
     pub(super) name: Arc<str>,
@@ -40,28 +41,24 @@ impl Agent {
     }
 
     /// Sets the instructions (the system message).
-    #[must_use]
     pub fn with_instructions(mut self, text: impl Into<Text>) -> Agent {
         self.request.instructions = Some(Message::system(text));
         self
     }
 
     /// Sets the tools.
-    #[must_use]
     pub fn with_tools(mut self, toolbox: Toolbox) -> Agent {
         self.toolbox = toolbox;
         self
     }
 
     /// Sets the model.
-    #[must_use]
     pub fn with_model(mut self, model: Model) -> Agent {
         self.model = Some(model);
         self
     }
 
     /// Sets limits and sampling for each request.
-    #[must_use]
     pub fn with_sampling(mut self, sampling: Sampling) -> Agent {
         self.request.sampling = sampling;
         self
@@ -73,7 +70,6 @@ impl Agent {
     /// Its tools are the client's: the model sees them beside those of the toolbox. When the model calls
     /// one, the calls of the toolbox's tools in that turn run, and the run finishes; the client answers the
     /// others. A tool choice that forces a call applies until a call was made, or the run would not end.
-    #[must_use]
     pub fn with_request(mut self, request: Request) -> Agent {
         self.request = Request { messages: Vec::new(), ..request };
         self

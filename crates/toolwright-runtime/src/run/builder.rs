@@ -1,6 +1,5 @@
 //! Builds a run, and checks its model and context before the first request.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -10,8 +9,7 @@ use super::Run;
 use super::agent::Agent;
 use super::error::RunError;
 use super::event::RunResult;
-use super::limit::{Consumption, Limits};
-use super::repetition::Failures;
+use super::limit::Limits;
 use super::state::State;
 use crate::context::Context;
 use crate::session::{Caller, Session};
@@ -30,18 +28,7 @@ pub struct RunBuilder {
 
 impl RunBuilder {
     pub(super) fn new(agent: Agent, messages: Vec<Message>) -> RunBuilder {
-        let state = State {
-            id: "".into(),
-            agent: agent.name.clone(),
-            caller: Caller::default(),
-            conversation: None,
-            messages,
-            pending: None,
-            spent: Consumption::default(),
-            failures: Failures::default(),
-            outputs: BTreeMap::new(),
-            end: None,
-        };
+        let state = State { agent: agent.name.clone(), messages, ..State::default() };
         RunBuilder { named: false, ..RunBuilder::resume(agent, state) }
     }
 

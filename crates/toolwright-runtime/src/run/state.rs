@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use toolwright_core::part::Body;
-use toolwright_core::{Call, Json, Message, Outcome, Part, Response, Role};
+use toolwright_core::{Body, Call, Json, Message, Outcome, Part, Response, Role};
 
 use super::limit::Consumption;
 use super::repetition::Failures;
@@ -12,7 +11,7 @@ use crate::call::{Answer, Approval, Completeness};
 use crate::session::Caller;
 
 /// The state of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct State {
     /// The run id
     pub id: Arc<str>,

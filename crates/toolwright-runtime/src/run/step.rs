@@ -9,14 +9,13 @@ use tokio::time::{Instant, sleep_until};
 use toolwright_core::event::join::Joiner;
 use toolwright_core::{Event, Fault, FaultClass, Request, Response};
 
-use super::Run;
-use super::agent;
 use super::error::RunError;
 use super::event::RunEvent;
 use super::limit::Limit;
 use super::repetition::RepeatedFailure;
 use super::state::{Slot, Stage};
 use super::turn::{self, Next};
+use super::{Run, agent};
 use crate::call::CallStatus;
 use crate::model::EventStream;
 use crate::session::Session;

@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 
 use toolwright_core::args::{Op, Reading, parse};
-use toolwright_core::part::Body;
 use toolwright_core::{
-    Arguments, Fault, FaultClass, Json, Message, Part, Response, StopReason, object,
+    Arguments, Body, Fault, FaultClass, Json, Message, Part, Response, StopReason, object,
 };
 
 use super::state::{Pending, Slot, Stage};

@@ -2,8 +2,7 @@
 //! are redacted by the tool's schemas, and the values behind handles are left out.
 
 use toolwright_core::args::Change;
-use toolwright_core::part::{Body, Part};
-use toolwright_core::{Json, object};
+use toolwright_core::{Body, Json, Part, object};
 use toolwright_json::Object;
 
 use super::item::Item;

@@ -11,8 +11,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tokio::time::Instant;
-use toolwright_core::part::Part;
-use toolwright_core::{Call, Outcome};
+use toolwright_core::{Call, Outcome, Part};
 
 use super::pipeline::{self, CallState, PreparedCall, RunnableCall};
 use super::{Toolbox, audit};

@@ -3,7 +3,7 @@
 //! A result may depend on the caller, so the key includes the caller, and the run if the tool uses
 //! context. Concurrent equal calls run once; the others wait for the result.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl Cache {
         scope: &Scope,
     ) -> Result<Lookup, CallError> {
         let flight = {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             if let Some(output) = state.get(&key) {
                 return Ok(Lookup::Hit(output));
             }
@@ -85,12 +85,8 @@ impl Cache {
         let guard = concurrency::wait(flight.lock_owned(), scope).await?;
         let flight = Flight { key, cache: self.clone(), _guard: guard };
         // The call that held the lock may have stored it.
-        let output = self.state().get(&key);
+        let output = self.state.lock().get(&key);
         Ok(output.map_or(Lookup::Miss(flight), Lookup::Hit))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
     }
 }
 
@@ -111,7 +107,7 @@ impl Flight {
     pub(crate) fn store(&self, output: Arc<Output>) {
         let now = Instant::now();
         if let Some(expiry) = now.checked_add(self.cache.lifetime) {
-            let (bytes, results) = (size_in_bytes(&output), &mut self.cache.state().results);
+            let (bytes, results) = (size_in_bytes(&output), &mut self.cache.state.lock().results);
             results.insert(self.key, output, bytes, expiry);
             results.trim(now, MAX_RESULTS, MAX_RESULT_BYTES);
         }
@@ -120,7 +116,7 @@ impl Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        let mut state = self.cache.state();
+        let mut state = self.cache.state.lock();
         // The table and this guard hold one reference each; any other belongs to a waiting call.
         if state.flights.get(&self.key).is_some_and(|flight| Arc::strong_count(flight) <= 2) {
             state.flights.remove(&self.key);

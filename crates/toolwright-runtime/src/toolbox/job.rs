@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use toolwright_core::part::Part;
+use toolwright_core::Part;
 use toolwright_json::Object;
 
 use super::cache::Flight;

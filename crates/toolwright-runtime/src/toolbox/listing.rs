@@ -18,7 +18,6 @@ impl Toolbox {
     /// If two of them have a tool of the same name, the first one provides it; a handler of the toolbox
     /// comes before all sources. [`source_reports`](Toolbox::source_reports) says what is hidden in this
     /// way.
-    #[must_use]
     pub fn with_sources(
         mut self,
         sources: impl IntoIterator<Item = Arc<dyn ToolSource>>,
@@ -29,7 +28,6 @@ impl Toolbox {
     }
 
     /// Sets a source that is asked for tools that nothing else has, and whose tools are not listed, such as a catalog.
-    #[must_use]
     pub fn with_unlisted(mut self, source: Arc<dyn ToolSource>) -> Toolbox {
         let fixed = self.parts.names.keys().cloned().collect();
         self.parts_mut().unlisted = Some(Arc::new(Sources::new([source], fixed)));

@@ -1,8 +1,7 @@
 //! The content that the model sees: within the budget of the tool, with the rest behind handles, and in
 //! the envelope of the tool.
 
-use toolwright_core::part::{Body, Part};
-use toolwright_core::{Json, object};
+use toolwright_core::{Body, Json, Part, object};
 use toolwright_json::Object;
 
 use crate::error::{CallError, CallErrorKind};

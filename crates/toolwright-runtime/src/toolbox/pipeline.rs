@@ -8,8 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 use toolwright_core::args::{Change, CheckedCall};
-use toolwright_core::part::Part;
-use toolwright_core::{Call, Outcome};
+use toolwright_core::{Call, Outcome, Part};
 use toolwright_json::Object;
 
 use super::cache::{self, Lookup};

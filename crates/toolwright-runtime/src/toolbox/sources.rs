@@ -3,8 +3,7 @@
 //! Listing compiles nothing. A tool is resolved and compiled when it is called for the first time, and kept
 //! until it changes, or until too many others were called. A call in flight keeps the tool that it found.
 
-use parking_lot::Mutex;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};

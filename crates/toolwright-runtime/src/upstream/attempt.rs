@@ -4,8 +4,7 @@ use std::future::Future;
 use std::time::SystemTime;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use toolwright_core::fault::Fault;
-use toolwright_core::wire_json;
+use toolwright_core::{Fault, wire_json};
 use toolwright_dialects::dialect::{DecodeError, WireReply, WireRequest};
 use toolwright_transport::HttpFault;
 

@@ -1,7 +1,6 @@
 //! Embeddings, in as many requests as the vendor's limits require.
 
-use toolwright_core::fault::{Fault, FaultClass};
-use toolwright_core::usage::Usage;
+use toolwright_core::{Fault, FaultClass, Usage};
 use toolwright_dialects::embed::{EmbedFormat, EmbedRequest, Embeddings};
 
 use super::attempt::{self, Failure};

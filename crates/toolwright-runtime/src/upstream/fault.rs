@@ -1,6 +1,6 @@
 //! Faults of the connection to a vendor, as faults for the API client.
 
-use toolwright_core::fault::{Fault, FaultClass};
+use toolwright_core::{Fault, FaultClass};
 use toolwright_transport::{HttpFault, HttpFaultKind};
 
 /// Returns the fault for the API client.

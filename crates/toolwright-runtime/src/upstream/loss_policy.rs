@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use toolwright_core::fault::{Fault, FaultClass};
+use toolwright_core::{Fault, FaultClass};
 use toolwright_dialects::translate::Report;
 
 /// What happens when a request or a response loses something. In each case

@@ -10,6 +10,7 @@ use super::auth::{API_KEY, ClientCredential, X_API_KEY, X_GOOG_API_KEY};
 use toolwright_transport::FRAMING;
 
 /// A request to an upstream.
+#[must_use]
 #[derive(Clone)]
 pub struct Outgoing {
     /// The method, usually POST
@@ -43,14 +44,12 @@ impl Outgoing {
     }
 
     /// Sets the headers.
-    #[must_use]
     pub fn with_headers(mut self, headers: HeaderMap) -> Outgoing {
         self.headers = headers;
         self
     }
 
     /// Sets the client's credential, which is sent if the upstream passes it on.
-    #[must_use]
     pub fn with_client(mut self, client: ClientCredential) -> Outgoing {
         self.client = Some(client);
         self

@@ -15,6 +15,7 @@ use toolwright_transport::{HttpClient, TransportError};
 pub(super) const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
 /// An upstream over HTTP. Clones share the connection pool and the limits.
+#[must_use]
 #[derive(Clone)]
 pub struct Remote(pub(super) Arc<Setup>);
 
@@ -75,38 +76,32 @@ impl Remote {
     }
 
     /// Sets the deadlines.
-    #[must_use]
     pub fn with_deadlines(self, deadlines: Deadlines) -> Remote {
         self.with_http(|http| http.with_deadlines(deadlines))
     }
 
     /// Limits the number of concurrent requests; others wait.
-    #[must_use]
     pub fn with_concurrency(self, requests: usize) -> Remote {
         self.with_http(|http| http.with_concurrency(requests))
     }
 
     /// Limits the number of waiting requests; others fail at once.
-    #[must_use]
     pub fn with_waiting(self, requests: usize) -> Remote {
         self.with_http(|http| http.with_waiting(requests))
     }
 
     /// Sets the number of retries. [`send`](Remote::send) itself does not retry.
-    #[must_use]
     pub fn with_retries(self, retries: u32) -> Remote {
         self.change(|setup| setup.retries = retries)
     }
 
     /// Sets what happens when a canonical request or response loses something.
-    #[must_use]
     pub fn with_losses(self, losses: LossPolicy) -> Remote {
         self.change(|setup| setup.losses = losses)
     }
 
     /// Sets whether a leading `<think>…</think>` in a response is reasoning and not text. The default
     /// depends on the vendor.
-    #[must_use]
     pub fn with_think_tags(self, think_tags: bool) -> Remote {
         self.change(|setup| setup.think_tags = Some(think_tags))
     }
@@ -146,7 +141,6 @@ impl Remote {
     }
 
     /// Sets the proxy.
-    #[must_use]
     pub fn with_proxy(self, proxy: &Proxy) -> Remote {
         let proxy = proxy.for_host(&self.0.address.root());
         self.with_http(|http| http.with_proxy(&proxy))

@@ -6,10 +6,8 @@
 
 use std::future::Future;
 
-use toolwright_core::Response;
 use toolwright_core::event::split;
-use toolwright_core::fault::Fault;
-use toolwright_core::request::Request;
+use toolwright_core::{Fault, Request, Response};
 use toolwright_dialects::dialect::WireReply;
 use toolwright_dialects::frame::Framing;
 use toolwright_dialects::translate::{Report, TranslateError, VendorCodec};

@@ -10,7 +10,7 @@
 use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
-use toolwright_core::fault::Fault;
+use toolwright_core::Fault;
 
 use crate::settings::Retry as Policy;
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::Request;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use http_body::Body;
-use toolwright_core::fault::{Fault, FaultClass};
+use toolwright_core::{Fault, FaultClass};
 use toolwright_dialects::dialect::Dialect;
 
 use super::auth::{CredentialRefusal, PreparedCredential, Signer, refresh};

@@ -7,8 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_util::Stream;
 use http_body::Body;
-use toolwright_core::event::Event;
-use toolwright_core::fault::Fault;
+use toolwright_core::{Event, Fault};
 use toolwright_dialects::fit::Aliases;
 use toolwright_dialects::translate::{Report, TranslateError, VendorStreamDecoder};
 

@@ -116,8 +116,8 @@ fn an_entry_is_read_back_from_its_document() {
     nothing.data = Some(Json::Null);
     nothing.changes[0].from = Some(Json::Null);
     let mut entries: Vec<Entry> = vec![entry(1), waiting.into(), nothing.into()];
-    for &error in CallErrorKind::ALL {
-        for &source in ResultSource::ALL {
+    for error in CallErrorKind::ALL {
+        for source in ResultSource::ALL {
             let failed = CallEntry { error: Some(error), source: Some(source), ..call(4) };
             assert_eq!(failed.outcome(), "failed");
             entries.push(failed.into());

@@ -25,11 +25,10 @@ use super::permit::{Permit, Permits};
 use super::policy::{self, AddressPolicy, HostDecision};
 use super::pool::{self, Connector, Route};
 use super::proxy::Proxy;
-use super::redirect;
 use super::resolver::{BoxError, CheckedResolver, Resolve};
 use super::tls::Trust;
 use super::tunnel::ProxyError;
-use super::{FRAMING, header, remove_connection_headers};
+use super::{FRAMING, header, redirect, remove_connection_headers};
 
 /// The value of `accept-encoding` for bodies that are read.
 pub const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
@@ -53,6 +52,7 @@ pub const AGENT: HeaderValue =
 /// # Ok(())
 /// # }
 /// ```
+#[must_use]
 #[derive(Clone)]
 pub struct HttpClient(Arc<Shared>);
 
@@ -119,26 +119,22 @@ impl HttpClient {
     }
 
     /// Sets the deadlines.
-    #[must_use]
     pub fn with_deadlines(self, deadlines: Deadlines) -> HttpClient {
         self.change(|setup| setup.deadlines = deadlines)
     }
 
     /// Limits the number of concurrent requests; others wait.
-    #[must_use]
     pub fn with_concurrency(self, requests: usize) -> HttpClient {
         self.change(|setup| setup.concurrency = requests)
     }
 
     /// Limits the number of waiting requests; others fail at once.
-    #[must_use]
     pub fn with_waiting(self, requests: usize) -> HttpClient {
         self.change(|setup| setup.waiting = requests)
     }
 
     /// Limits the size of a response body, in bytes. Reading beyond it is a fault. By default there is no
     /// limit.
-    #[must_use]
     pub fn with_max_response(self, bytes: usize) -> HttpClient {
         self.change(|setup| setup.max_response = bytes)
     }
@@ -163,13 +159,11 @@ impl HttpClient {
     }
 
     /// Sets the proxies. Each request uses the one for its URL.
-    #[must_use]
     pub fn with_proxy(self, proxy: &Proxy) -> HttpClient {
         self.change(|setup| setup.proxy = proxy.clone())
     }
 
     /// Sets the addresses that may be connected to. By default these are all addresses.
-    #[must_use]
     pub fn with_policy(self, policy: AddressPolicy) -> HttpClient {
         self.change(|setup| setup.policy = policy)
     }
@@ -178,13 +172,11 @@ impl HttpClient {
     /// followed, and a redirect is a response. Every redirect is subject to the address policy. Headers with
     /// credentials (`authorization`, `cookie` and those marked as sensitive) are not sent to another origin, and
     /// https is never left for http.
-    #[must_use]
     pub fn with_redirects(self, redirects: usize) -> HttpClient {
         self.change(|setup| setup.redirects = redirects)
     }
 
     /// Resolves host names with this, in place of the system's resolver.
-    #[must_use]
     pub fn with_resolver(self, resolver: impl Resolve) -> HttpClient {
         self.change(|setup| setup.resolver = Some(Arc::new(resolver)))
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
 /// Deadlines for the steps of a request.
+#[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Deadlines {
@@ -35,19 +36,16 @@ impl Deadlines {
     }
 
     /// Sets the deadline for the connection.
-    #[must_use]
     pub fn with_connect(self, connect: Duration) -> Deadlines {
         Deadlines { connect, ..self }
     }
 
     /// Sets the deadline for the response head.
-    #[must_use]
     pub fn with_first_byte(self, first_byte: Duration) -> Deadlines {
         Deadlines { first_byte, ..self }
     }
 
     /// Sets the deadline between two frames of the body.
-    #[must_use]
     pub fn with_idle(self, idle: Duration) -> Deadlines {
         Deadlines { idle, ..self }
     }

@@ -57,6 +57,7 @@ impl ClientAuthentication {
 }
 
 /// A client of one authorization server. Clones share the connections.
+#[must_use]
 #[derive(Debug, Clone)]
 pub struct OAuthClient {
     requester: Requester,
@@ -118,7 +119,6 @@ impl OAuthClient {
 
     /// Stores the client with its tokens, for [`OAuthClient::of_token`]: for a client that is known only from its
     /// registration at a login.
-    #[must_use]
     pub fn stored_with_tokens(mut self) -> OAuthClient {
         self.is_stored = true;
         self
@@ -137,14 +137,12 @@ impl OAuthClient {
     }
 
     /// Sets how it authenticates.
-    #[must_use]
     pub fn with_authentication(mut self, authentication: ClientAuthentication) -> OAuthClient {
         self.authentication = authentication;
         self
     }
 
     /// Replaces its secret, and keeps how it authenticates.
-    #[must_use]
     pub fn with_secret(mut self, secret: Option<SecretString>) -> OAuthClient {
         self.authentication = match (secret, &self.authentication) {
             (None, _) => ClientAuthentication::None,
@@ -155,7 +153,6 @@ impl OAuthClient {
     }
 
     /// Sets the scopes that it asks for.
-    #[must_use]
     pub fn with_scopes<S: Into<String>>(
         mut self,
         scopes: impl IntoIterator<Item = S>,
@@ -165,14 +162,12 @@ impl OAuthClient {
     }
 
     /// Sets the resource that the tokens are for (RFC 8707).
-    #[must_use]
     pub fn with_resource(mut self, resource: impl Into<String>) -> OAuthClient {
         self.resource = Some(resource.into());
         self
     }
 
     /// Sets the deadline of a request to the token endpoint, from connecting to the end of the answer.
-    #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> OAuthClient {
         self.requester.deadline = deadline;
         self

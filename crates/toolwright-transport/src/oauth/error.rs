@@ -82,21 +82,6 @@ pub enum OAuthError {
 }
 
 impl OAuthError {
-    /// Whether only a new login, or another configuration, helps.
-    pub fn is_permanent(&self) -> bool {
-        match self {
-            OAuthError::Refused { code, .. } => {
-                !matches!(code.as_str(), "temporarily_unavailable" | "server_error" | "slow_down")
-                    && !code.starts_with("status 5")
-                    && code != "status 429"
-            }
-            OAuthError::LoginRequired { .. }
-            | OAuthError::Unsupported { .. }
-            | OAuthError::Url { .. } => true,
-            _ => false,
-        }
-    }
-
     /// Whether only a login of the user helps.
     pub fn needs_login(&self) -> bool {
         matches!(self, OAuthError::LoginRequired { .. }) || self.is_invalid_grant()

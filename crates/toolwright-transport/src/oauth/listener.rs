@@ -27,11 +27,6 @@ pub struct LoopbackListener {
 }
 
 impl LoopbackListener {
-    /// Listens on a free port.
-    pub async fn bind() -> io::Result<LoopbackListener> {
-        LoopbackListener::bind_port(0).await
-    }
-
     /// Listens on a port, for clients whose redirect URI is registered with it.
     pub async fn bind_port(port: u16) -> io::Result<LoopbackListener> {
         let listener = TcpListener::bind(("127.0.0.1", port)).await?;

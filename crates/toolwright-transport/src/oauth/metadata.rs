@@ -9,18 +9,17 @@ use super::request::{Requester, parse};
 use crate::http::HttpClient;
 
 /// What an authorization server is and offers.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[non_exhaustive]
 pub struct ServerMetadata {
     /// The identifier of the server, a URL
     pub issuer: String,
     /// Where a user logs in
-    #[serde(default)]
     pub authorization_endpoint: Option<String>,
     /// Where tokens are requested
     pub token_endpoint: String,
     /// Where clients are registered
-    #[serde(default)]
     pub registration_endpoint: Option<String>,
     /// The supported challenges of PKCE
     #[serde(default)]
@@ -58,33 +57,25 @@ impl ServerMetadata {
     pub fn new(issuer: impl Into<String>, token_endpoint: impl Into<String>) -> ServerMetadata {
         ServerMetadata {
             issuer: issuer.into(),
-            authorization_endpoint: None,
             token_endpoint: token_endpoint.into(),
-            registration_endpoint: None,
             code_challenge_methods_supported: vec!["S256".to_owned()],
-            token_endpoint_auth_methods_supported: Vec::new(),
-            scopes_supported: Vec::new(),
-            client_id_metadata_document_supported: false,
-            authorization_response_iss_parameter_supported: false,
+            ..ServerMetadata::default()
         }
     }
 
     /// Sets where a user logs in.
-    #[must_use]
     pub fn with_authorization_endpoint(mut self, url: impl Into<String>) -> ServerMetadata {
         self.authorization_endpoint = Some(url.into());
         self
     }
 
     /// Declares that the server supports PKCE with S256, though its metadata does not say so.
-    #[must_use]
     pub fn with_s256(mut self) -> ServerMetadata {
         self.code_challenge_methods_supported = vec!["S256".to_owned()];
         self
     }
 
     /// Sets where clients are registered.
-    #[must_use]
     pub fn with_registration_endpoint(mut self, url: impl Into<String>) -> ServerMetadata {
         self.registration_endpoint = Some(url.into());
         self

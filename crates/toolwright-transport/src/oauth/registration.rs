@@ -23,9 +23,7 @@ struct RegistrationRequest<'a> {
 #[derive(Deserialize)]
 struct RegistrationAnswer {
     client_id: String,
-    #[serde(default)]
     client_secret: Option<SecretString>,
-    #[serde(default)]
     token_endpoint_auth_method: Option<String>,
 }
 

@@ -89,7 +89,6 @@ impl Requester {
 #[derive(Deserialize)]
 struct ErrorAnswer {
     error: String,
-    #[serde(default)]
     error_description: Option<String>,
 }
 

@@ -60,11 +60,8 @@ impl ClientRecord {
 pub(super) struct TokenAnswer {
     access_token: SecretString,
     token_type: String,
-    #[serde(default)]
     expires_in: Option<f64>,
-    #[serde(default)]
     refresh_token: Option<SecretString>,
-    #[serde(default)]
     scope: Option<String>,
 }
 

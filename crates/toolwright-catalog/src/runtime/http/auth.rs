@@ -9,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::request::Draft;
 use crate::binding::{Credential, Location};
-use toolwright_runtime::error::ToolError;
+use toolwright_runtime::ToolError;
 use toolwright_transport::HttpClient;
 use toolwright_transport::oauth::{
     ClientAuthentication, MemoryTokens, OAuthClient, ServerMetadata, Token, TokenSource,

@@ -13,10 +13,9 @@ use crate::files::{Files, Lifetime};
 use crate::manifest::{FILES, Function};
 use crate::runtime::workspace::{failed, find};
 use crate::runtime::{file_error, with_files};
-use toolwright_runtime::error::ToolError;
-use toolwright_runtime::handler::{Handler, ToolResult};
-use toolwright_runtime::output::{Content, Output, Piece};
-use toolwright_runtime::session::Scope;
+use toolwright_runtime::handler::ToolResult;
+use toolwright_runtime::output::{Content, Piece};
+use toolwright_runtime::{Handler, Output, Scope, ToolError};
 use toolwright_transport::secret::SecretString;
 
 /// Maximum number of bytes of the input files of a request.

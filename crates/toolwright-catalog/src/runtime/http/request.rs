@@ -10,7 +10,7 @@ use toolwright_json::Object;
 use super::style::{self, Escape};
 use super::{InputFile, body};
 use crate::binding::{Binding, Location, Method, Parameter};
-use toolwright_runtime::error::ToolError;
+use toolwright_runtime::ToolError;
 
 /// Media types of answers, in the order of preference.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/*;q=0.9, */*;q=0.8");

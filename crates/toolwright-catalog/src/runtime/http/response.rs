@@ -7,10 +7,9 @@ use toolwright_core::Json;
 
 use super::media::{is_json, is_text};
 use toolwright_plan::Reservation;
-use toolwright_runtime::error::ToolError;
 use toolwright_runtime::handler::ToolResult;
-use toolwright_runtime::output::Output;
 use toolwright_runtime::redact::known::KnownSecrets;
+use toolwright_runtime::{Output, ToolError};
 use toolwright_transport::{HttpFault, Incoming};
 
 /// Maximum number of bytes of an answer.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use toolwright_search::{Document, Index};
 
 use super::{Parameters, documents};
-use crate::error::CatalogError;
+use crate::error::Result;
 use crate::store::Catalog;
 
 /// Time after a failure until texts are embedded again.
@@ -63,7 +63,7 @@ impl Drop for EmbedTask {
 
 impl Catalog {
     /// Whether a source may embed a need: functions have vectors of its model, and no failure was a moment ago.
-    pub(crate) fn can_embed_need(&self, source: &VectorSource) -> Result<bool, CatalogError> {
+    pub(crate) fn can_embed_need(&self, source: &VectorSource) -> Result<bool> {
         if self.usable_progress(source).is_none() {
             return Ok(false);
         }
@@ -113,7 +113,7 @@ impl Catalog {
         &self,
         source: &VectorSource,
         limit: usize,
-    ) -> Result<Option<MissingVectors>, CatalogError> {
+    ) -> Result<Option<MissingVectors>> {
         let is_of_model = |own: &Index| own.vector_model() == source.model;
         let is_set = self.search_state()?.index.as_ref().is_some_and(is_of_model);
         {
@@ -155,11 +155,7 @@ impl Catalog {
     }
 
     /// Returns documents of the index that have no vector yet.
-    fn documents_without_vector(
-        &self,
-        index: &Index,
-        limit: usize,
-    ) -> Result<Vec<Document>, CatalogError> {
+    fn documents_without_vector(&self, index: &Index, limit: usize) -> Result<Vec<Document>> {
         let missing: BTreeSet<&str> = index.ids_without_vector().take(limit).collect();
         let prefabs = missing.iter().map(|id| id.split_once('/').map_or(*id, |own| own.0));
         let prefabs: BTreeSet<&str> = prefabs.collect();

@@ -135,7 +135,7 @@ fn an_index_is_a_list_of_prefabs() {
     };
     let read = |entries: &[String]| {
         let text = format!("[{}]", entries.join(","));
-        Package::read_index(&Json::parse(&text).unwrap())
+        Package::read_index_with_progress(&Json::parse(&text).unwrap(), |_| ())
     };
     let whole = r#","functions":[{"name":"f","description":"Does it."}],
         "runtime":{"http":{"base_url":"https://example.com"}}"#;

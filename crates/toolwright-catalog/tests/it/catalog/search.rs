@@ -122,7 +122,7 @@ fn a_prefab_that_is_only_listed_is_found() {
     let entry = Json::parse(
         r#"[{"id":"pdf-tools","version":"0.3.0","name":"PDF 工具","description":"合并、拆分和旋转 PDF 文件。"}]"#,
     );
-    let listed = Package::read_index(&entry.unwrap()).unwrap();
+    let listed = Package::read_index_with_progress(&entry.unwrap(), |_| ()).unwrap();
     catalog.publish_all(listed, PublishOptions::default(), |_| ()).unwrap();
     let hits =
         catalog.search(&Access::everything(), "旋转 PDF", &SearchOptions::default()).unwrap();

@@ -8,8 +8,10 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use super::ground::{Ground, MAX_VIOLATIONS};
-use super::{Coercion, Proposal, Reading, Unmended, boolean, choice, list, node, number, parse};
-use super::{rename, text, unwrap, within};
+use super::{
+    Coercion, Proposal, Reading, Unmended, boolean, choice, list, node, number, parse, rename,
+    text, unwrap, within,
+};
 use crate::args::{Change, Op};
 use crate::schema::{MEMBER_KEYWORDS, Violation};
 use toolwright_json::Json;

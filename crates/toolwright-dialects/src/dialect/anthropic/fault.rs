@@ -1,10 +1,9 @@
 //! Faults: `{"type":"error","error":{"type","message"},"request_id"}`.
 
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields, WireReply};
-use toolwright_core::fault::{Fault, FaultClass};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Fields, Result, WireReply};
+use toolwright_core::{Fault, FaultClass};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The error types, with the status that each comes with.
 const TYPES: &[(FaultClass, &str, u16)] = &[
@@ -22,20 +21,11 @@ const TYPES: &[(FaultClass, &str, u16)] = &[
 
 /// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
-    let class = FaultClass::from_status(wire.status);
-    let mut fault = decode_body(wire.body.clone(), class).unwrap_or_else(|_| {
-        Fault::new(class, format!("the upstream answered with status {}", wire.status))
-    });
-    fault.status = Some(wire.status);
-    let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
-    let millis = wire.header("retry-after-ms").and_then(|value| value.parse().ok());
-    fault.retry_after_ms = millis.or(seconds.map(|seconds| seconds.saturating_mul(1000)));
-    fault.request_id = fault.request_id.or_else(|| wire.header("request-id").map(str::to_owned));
-    fault
+    wire.into_fault(Some("request-id"), decode_body)
 }
 
 /// Decodes an error object, from a reply or a stream.
-pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
+pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault> {
     let mut outer = Fields::new(body, Path::ROOT, DIALECT)?;
     let mut inner = Fields::new(outer.need("error")?, Path::ROOT.key("error"), DIALECT)?;
     let mut fault = Fault::new(class, inner.need_string("message")?);
@@ -48,10 +38,7 @@ pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, Decode
     }
     fault.request_id = outer.string("request_id")?;
     outer.take("type");
-    let rest = inner.into_object();
-    if !rest.is_empty() {
-        outer.put_back("error", rest);
-    }
+    outer.put_back_rest("error", inner.into_object());
     fault.extra = outer.into_extra();
     Ok(fault)
 }

@@ -1,16 +1,13 @@
 //! Content blocks, for requests, responses and streams.
 
 use super::wire::{self, DIALECT};
-use crate::codec::{DecodeError, Fields, elements};
-use toolwright_core::call::{Arguments, Call};
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{DecodeError, Fields, Result, elements};
+use toolwright_core::part::{Media, MediaKind, MediaSource, Reasoning, Signature};
+use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes content: a string, or blocks.
-pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
+pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>> {
     match content {
         Json::String(text) => Ok(vec![Part::text(text).with_origin(Origin::at(&path))]),
         Json::Array(blocks) => elements(blocks, &path, decode),
@@ -36,7 +33,7 @@ pub(super) fn encode_all(parts: Vec<Part>) -> Vec<Json> {
 }
 
 /// Decodes a block.
-pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part> {
     let known = matches!(
         block.get("type").and_then(Json::as_str),
         Some(
@@ -95,7 +92,7 @@ fn has_foreign_source(block: &Json) -> bool {
     })
 }
 
-fn decode_input(fields: &mut Fields<'_>) -> Result<Arguments, DecodeError> {
+fn decode_input(fields: &mut Fields<'_>) -> Result<Arguments> {
     match fields.take("input") {
         None => Ok(Arguments::none()),
         Some(input @ Json::Object(_)) => Ok(Arguments::from_json(&input)),
@@ -103,7 +100,7 @@ fn decode_input(fields: &mut Fields<'_>) -> Result<Arguments, DecodeError> {
     }
 }
 
-fn decode_outcome(fields: &mut Fields<'_>) -> Result<Outcome, DecodeError> {
+fn decode_outcome(fields: &mut Fields<'_>) -> Result<Outcome> {
     let path = fields.path();
     let path = path.key("content");
     Ok(Outcome {
@@ -116,7 +113,7 @@ fn decode_outcome(fields: &mut Fields<'_>) -> Result<Outcome, DecodeError> {
     })
 }
 
-fn decode_media(fields: &mut Fields<'_>, kind: MediaKind) -> Result<Media, DecodeError> {
+fn decode_media(fields: &mut Fields<'_>, kind: MediaKind) -> Result<Media> {
     let path = fields.path();
     let mut source = Fields::new(fields.need("source")?, path.key("source"), DIALECT)?;
     let mime = source.string("media_type")?;

@@ -3,6 +3,7 @@
 
 use super::wire::DIALECT;
 use crate::codec::Target;
+use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::{Document, Image};
 use toolwright_core::profile::{
     Charset, ChoiceRule, ContentRule, FormatRule, HostedChoice, HostedKind, HostedMark,
@@ -10,7 +11,6 @@ use toolwright_core::profile::{
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
     StrictLimits, Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
-use toolwright_core::response::StopReason;
 
 /// The version that refuses `temperature`, `top_p` and `top_k`.
 const NO_SAMPLING_SINCE: &str = "2026-10-21";

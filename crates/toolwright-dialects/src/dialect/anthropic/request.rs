@@ -2,15 +2,13 @@
 
 use super::wire::{DIALECT, PATH};
 use super::{part, tool};
-use crate::codec::{DecodeError, Fields, WireRequest, elements};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::origin::Origin;
-use toolwright_core::request::{Format, Request, SchemaFormat, Thinking};
-use toolwright_json::object;
-use toolwright_json::{Json, Number, Object, Path};
+use crate::codec::{Fields, Result, WireRequest, elements};
+use toolwright_core::request::{Format, SchemaFormat, Thinking};
+use toolwright_core::{Message, Origin, Request, Role};
+use toolwright_json::{Json, Number, Object, Path, object};
 
 /// Decodes a body.
-pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
+pub(super) fn decode(wire: WireRequest) -> Result<Request> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
     if let Some(system) = fields.take("system") {
@@ -43,7 +41,7 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     Ok(request)
 }
 
-fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+fn decode_message(wire: Json, path: Path<'_>) -> Result<Message> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let role = match fields.need_string("role")?.as_str() {
         "user" => Role::User,
@@ -56,7 +54,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
 }
 
 /// Decodes `thinking`: switch and budget are canonical, the mode and other fields are extra.
-fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let Some(wire) = fields.take("thinking") else { return Ok(()) };
     let mut own = Fields::new(wire, Path::ROOT.key("thinking"), DIALECT)?;
     let budget = own.number("budget_tokens")?;
@@ -79,7 +77,7 @@ fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(),
 }
 
 /// Decodes `output_config`: effort and format are canonical.
-fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let Some(wire) = fields.take("output_config") else { return Ok(()) };
     let path = Path::ROOT.key("output_config");
     let mut own = Fields::new(wire, path, DIALECT)?;
@@ -121,16 +119,12 @@ pub(super) fn encode(request: Request) -> WireRequest {
     body.insert_some("system", request.instructions.map(|own| part::encode_content(own.parts)));
     let messages = request.messages.into_iter().map(encode_message).collect();
     body.insert("messages", Json::Array(messages));
-    if !request.tools.is_empty() {
-        body.insert("tools", Json::Array(request.tools.into_iter().map(tool::encode).collect()));
-    }
+    body.insert_filled("tools", Json::Array(request.tools.into_iter().map(tool::encode).collect()));
     body.insert_some("tool_choice", tool::encode_choice(request.tool_choice, request.parallel));
     body.insert_some("temperature", request.sampling.temperature);
     body.insert_some("top_p", request.sampling.top_p);
     body.insert_some("top_k", request.sampling.top_k);
-    if !request.sampling.stop.is_empty() {
-        body.insert("stop_sequences", request.sampling.stop);
-    }
+    body.insert_filled("stop_sequences", request.sampling.stop);
     body.insert_some("stream", request.stream);
     body.insert_some("metadata", request.user.map(|user| object! {"user_id": user}));
     let thinking_extra = request.extra.get(DIALECT, "thinking");

@@ -6,19 +6,17 @@ pub(super) use summary::summarize;
 
 use super::part;
 use super::wire::{DIALECT, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext, WireReply, elements};
+use crate::codec::{Fields, ReplyContext, Result, WireReply, elements};
 use toolwright_core::event::Start;
-use toolwright_core::response::{Response, Stop, StopReason};
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Response, Stop, StopReason, Usage};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The container of hosted tools. A stream sends it with the stop (the SDK's
 /// `RawMessageDeltaEvent`), so it belongs to the stop of a complete reply, too.
 const CONTAINER: &str = "container";
 
 /// Decodes a body.
-pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+pub(super) fn decode(wire: WireReply) -> Result<Response> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["content"])?;
     let parts = elements(fields.array("content")?, &Path::ROOT.key("content"), part::decode)?;
@@ -30,7 +28,7 @@ pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
 }
 
 /// Decodes the fields that a response shares with the first event of a stream.
-pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
+pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start> {
     for key in ["type", "role", "content", "stop_reason", "stop_sequence"] {
         fields.take(key);
     }
@@ -48,7 +46,7 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
 }
 
 /// Decodes the stop reason, of a response or a `message_delta`.
-pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Option<Stop>, DecodeError> {
+pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Option<Stop>> {
     let Some(word) = fields.string("stop_reason")? else { return Ok(None) };
     let mut stop = Stop::default();
     match STOPS.iter().find(|(_, own)| *own == word) {
@@ -64,10 +62,7 @@ pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Option<Stop>, Decod
 }
 
 /// Decodes usage; input already excludes cached tokens.
-pub(super) fn decode_usage(
-    fields: &mut Fields<'_>,
-    path: Path<'_>,
-) -> Result<Option<Usage>, DecodeError> {
+pub(super) fn decode_usage(fields: &mut Fields<'_>, path: Path<'_>) -> Result<Option<Usage>> {
     let Some(wire) = fields.take("usage") else { return Ok(None) };
     let path = path.key("usage");
     let mut own = Fields::new(wire, path, DIALECT)?;
@@ -81,10 +76,7 @@ pub(super) fn decode_usage(
     if let Some(details) = own.take("output_tokens_details") {
         let mut details = Fields::new(details, path.key("output_tokens_details"), DIALECT)?;
         usage.reasoning = details.u64("thinking_tokens")?;
-        let rest = details.into_object();
-        if !rest.is_empty() {
-            own.put_back("output_tokens_details", rest);
-        }
+        own.put_back_rest("output_tokens_details", details.into_object());
     }
     usage.extra = own.into_extra();
     Ok(Some(usage))

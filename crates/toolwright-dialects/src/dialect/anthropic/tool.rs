@@ -3,15 +3,13 @@
 mod client;
 
 use super::wire::{self, CLIENT, DIALECT};
-use crate::codec::{DecodeError, Fields};
+use crate::codec::{Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::request::Request;
-use toolwright_core::tool::{Tool, ToolChoice, ToolKind};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Request, Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes an element of `tools`.
-pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool> {
     let kind = wire.get("type").and_then(Json::as_str);
     let own = wire.get("input_schema").is_some();
     if !own && !matches!(kind, None | Some("function" | "custom")) {
@@ -33,7 +31,7 @@ fn function(
     mut fields: Fields<'_>,
     description: Option<String>,
     schema: Option<Json>,
-) -> Result<Tool, DecodeError> {
+) -> Result<Tool> {
     Ok(Tool {
         name: fields.need_string("name")?,
         description,
@@ -48,7 +46,7 @@ fn function(
 }
 
 /// Decodes a hosted tool, by its dated type.
-fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+fn hosted(wire: Json, path: Path<'_>) -> Result<Tool> {
     let mut fields = Fields::new(wire.clone(), path, DIALECT)?;
     let kind = fields.string("type")?;
     let name = fields.string("name")?.or(kind).unwrap_or_default();
@@ -71,9 +69,7 @@ pub(super) fn encode(tool: Tool) -> Json {
         object.insert("input_schema", parameters);
     }
     object.insert_some("strict", tool.strict);
-    if !tool.examples.is_empty() {
-        object.insert("input_examples", tool.examples);
-    }
+    object.insert_filled("input_examples", tool.examples);
     wire::put_cache(&mut object, tool.cache.as_ref());
     tool.extra.write_into(DIALECT, &mut object);
     Json::Object(object)
@@ -81,11 +77,7 @@ pub(super) fn encode(tool: Tool) -> Json {
 
 /// Decodes `tool_choice`, which also contains the switch for parallel calls. Returns its remaining
 /// fields.
-pub(super) fn decode_choice(
-    wire: Json,
-    path: Path<'_>,
-    request: &mut Request,
-) -> Result<Object, DecodeError> {
+pub(super) fn decode_choice(wire: Json, path: Path<'_>, request: &mut Request) -> Result<Object> {
     let whole = wire.clone();
     let mut fields = Fields::new(wire, path, DIALECT)?;
     request.parallel = fields.boolean("disable_parallel_tool_use")?.map(|disabled| !disabled);

@@ -1,12 +1,9 @@
 //! Names and paths of Anthropic's format.
 
 use crate::codec::{Defaults, Fields};
-use toolwright_core::Dialect;
-use toolwright_core::note;
 use toolwright_core::part::CacheMark;
-use toolwright_core::response::StopReason;
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_core::{Dialect, StopReason, note};
+use toolwright_json::{Json, Object, object};
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Anthropic;

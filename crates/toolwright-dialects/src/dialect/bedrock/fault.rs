@@ -3,10 +3,8 @@
 use super::wire::{DIALECT, REQUEST_ID};
 use crate::codec::{Fields, WireReply};
 use crate::frame::Frame;
-use toolwright_core::fault::{Fault, FaultClass};
-use toolwright_core::wire_json;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Fault, FaultClass, wire_json};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The header with the error type; without it and `__type`, SDKs only use the status.
 const ERROR_TYPE: &str = "x-amzn-errortype";

@@ -4,15 +4,10 @@
 //! those of the member, except for a text, whose member is a string.
 
 use super::wire::{self, DIALECT};
-use crate::codec::{DecodeError, Fields};
-use toolwright_core::call::{Arguments, Call};
-use toolwright_core::extra::Extra;
-use toolwright_core::note;
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{DecodeError, Fields, Result};
+use toolwright_core::part::{Media, MediaKind, MediaSource, Reasoning, Signature};
+use toolwright_core::{Arguments, Body, Call, Extra, Origin, Outcome, Part, note};
+use toolwright_json::{Json, Object, Path, object};
 
 /// A note: the `type` of a call or a result that only repeats its union's member.
 const TYPE: &str = note!("type");
@@ -22,7 +17,7 @@ const CITED: &str = note!("cited");
 
 /// Decodes a list of blocks. A cache breakpoint belongs to the block before it; one without such a
 /// block, or a second one, stays as it is.
-pub(super) fn decode_all(blocks: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
+pub(super) fn decode_all(blocks: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
     for (index, block) in blocks.into_iter().enumerate() {
         let path = path.index(index);
@@ -46,7 +41,7 @@ pub(super) fn encode_all(parts: &[Part]) -> Vec<Json> {
 }
 
 /// Decodes a block.
-pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part> {
     let (kind, own) = wire::member(block.clone(), path)?;
     let inner = path.key(&kind);
     if let Some((media, _)) = wire::MEDIA.iter().find(|(_, word)| *word == kind) {
@@ -105,7 +100,7 @@ pub(super) fn encode_type(extra: &Extra, object: &mut Object) {
     object.insert_some("type", extra.get(DIALECT, TYPE).cloned());
 }
 
-fn decode_call(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+fn decode_call(own: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(own, path, DIALECT)?;
     note_type(&mut fields, "tool_use");
     let id = Some(fields.need_string("toolUseId")?);
@@ -119,7 +114,7 @@ fn decode_call(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(part.with_extra(fields.into_extra()))
 }
 
-fn decode_outcome(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+fn decode_outcome(own: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(own, path, DIALECT)?;
     note_type(&mut fields, "tool_result");
     let call_id = Some(fields.need_string("toolUseId")?);
@@ -143,7 +138,7 @@ fn decode_outcome(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
 }
 
 /// Decodes a block of an outcome, which may also be JSON.
-fn decode_result(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+fn decode_result(block: Json, path: Path<'_>) -> Result<Part> {
     match wire::member(block.clone(), path) {
         Ok((kind, value)) if kind == "json" => {
             Ok(Part::new(Body::Json(value)).with_origin(Origin::at(&path)))
@@ -152,7 +147,7 @@ fn decode_result(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     }
 }
 
-fn decode_reasoning(own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+fn decode_reasoning(own: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(own, path, DIALECT)?;
     let signature = sign(fields.string("signature")?);
     let reasoning = Reasoning::text(fields.need_string("text")?);
@@ -205,7 +200,7 @@ fn has_own_bytes(kind: MediaKind, own: &Json) -> bool {
     })
 }
 
-fn decode_media(kind: MediaKind, own: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+fn decode_media(kind: MediaKind, own: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(own, path, DIALECT)?;
     let mut source = Fields::new(fields.need("source")?, path.key("source"), DIALECT)?;
     let source = match source.string("text")? {

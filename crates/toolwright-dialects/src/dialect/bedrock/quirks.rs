@@ -3,13 +3,13 @@
 
 use super::wire::DIALECT;
 use crate::codec::Target;
+use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::{Audio, Document, Image, Video};
 use toolwright_core::profile::{
     Charset, ChoiceRule, ContentRule, Family, FormatRule, IdRule, JsonRule, LateSystem, MediaRule,
     Merges, NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
     SchemaRule, Strictness, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
-use toolwright_core::response::StopReason;
 
 /// The values of `outputConfig.effort` in the service's model.
 const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];

@@ -2,19 +2,16 @@
 
 use super::wire::{self, DIALECT};
 use super::{part, tool};
-use crate::codec::{DecodeError, Fields, WireRequest, elements};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::note;
-use toolwright_core::origin::Origin;
-use toolwright_core::request::{Format, Request, SchemaFormat, Thinking};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Fields, Result, WireRequest, elements};
+use toolwright_core::request::{Format, SchemaFormat, Thinking};
+use toolwright_core::{Message, Origin, Request, Role, note};
+use toolwright_json::{Json, Object, Path, object};
 
 /// A note: the text of a response schema that we would write differently.
 const SCHEMA_TEXT: &str = note!("schema");
 
 /// Decodes a request.
-pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
+pub(super) fn decode(wire: WireRequest) -> Result<Request> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     let mut request = Request::default();
     if let Some((model, stream)) = wire::decode_path(&wire.path)? {
@@ -44,7 +41,7 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     Ok(request)
 }
 
-fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+fn decode_message(wire: Json, path: Path<'_>) -> Result<Message> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let role = match fields.need_string("role")?.as_str() {
         "user" => Role::User,
@@ -59,10 +56,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
     Ok(Message { role, parts, origin: fields.origin(), extra: fields.into_extra() })
 }
 
-fn decode_inference_config(
-    fields: &mut Fields<'_>,
-    request: &mut Request,
-) -> Result<(), DecodeError> {
+fn decode_inference_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let Some(wire) = fields.take("inferenceConfig") else { return Ok(()) };
     let mut own = Fields::new(wire, Path::ROOT.key("inferenceConfig"), DIALECT)?;
     request.sampling.max_tokens = own.number("maxTokens")?;
@@ -108,7 +102,7 @@ fn decode_thinking(wire: &Json) -> Option<Thinking> {
 }
 
 /// Decodes `outputConfig`: effort and format are canonical. The schema is text there.
-fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+fn decode_output_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let Some(wire) = fields.take("outputConfig") else { return Ok(()) };
     let mut own = Fields::new(wire, Path::ROOT.key("outputConfig"), DIALECT)?;
     if let Some(effort) = own.string("effort")? {
@@ -153,15 +147,13 @@ pub(super) fn encode(request: Request) -> WireRequest {
     inference.insert_some("maxTokens", request.sampling.max_tokens);
     inference.insert_some("temperature", request.sampling.temperature);
     inference.insert_some("topP", request.sampling.top_p);
-    if !request.sampling.stop.is_empty() {
-        inference.insert("stopSequences", request.sampling.stop);
-    }
-    insert_filled(&mut body, "inferenceConfig", inference);
+    inference.insert_filled("stopSequences", request.sampling.stop);
+    body.insert_filled("inferenceConfig", inference);
     body.insert_some("toolConfig", tool::encode_config(&request.tools, request.tool_choice));
     let mut additional = Object::new();
     additional.insert_some("thinking", request.thinking.as_ref().and_then(encode_thinking));
     additional.insert_some("top_k", request.sampling.top_k);
-    insert_filled(&mut body, "additionalModelRequestFields", additional);
+    body.insert_filled("additionalModelRequestFields", additional);
     let mut output = Object::new();
     if let Some(Format::Schema(format)) = request.format {
         let own = request.extra.get(DIALECT, SCHEMA_TEXT).and_then(Json::as_str);
@@ -170,15 +162,9 @@ pub(super) fn encode(request: Request) -> WireRequest {
         output.insert("textFormat", encode_format(&format, &text));
     }
     output.insert_some("effort", request.thinking.and_then(|own| own.effort));
-    insert_filled(&mut body, "outputConfig", output);
+    body.insert_filled("outputConfig", output);
     request.extra.write_into(DIALECT, &mut body);
     WireRequest { path, headers: vec![], body: Json::Object(body) }
-}
-
-fn insert_filled(body: &mut Object, key: &'static str, object: Object) {
-    if !object.is_empty() {
-        body.insert(key, object);
-    }
 }
 
 fn encode_message(message: &Message) -> Json {

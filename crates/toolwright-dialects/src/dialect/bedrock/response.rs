@@ -5,17 +5,15 @@
 
 use super::part;
 use super::wire::{self, DIALECT, REQUEST_ID, STOPS};
-use crate::codec::{DecodeError, Fields, WireReply};
-use toolwright_core::response::{Response, Stop, StopReason};
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{DecodeError, Fields, Result, WireReply};
+use toolwright_core::{Response, Stop, StopReason, Usage};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The only extra field of a reply that a stream sends with `messageStop`.
 pub(super) const ADDITIONAL: &str = "additionalModelResponseFields";
 
 /// Decodes a reply.
-pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+pub(super) fn decode(wire: WireReply) -> Result<Response> {
     let id = wire.header(REQUEST_ID).map(str::to_owned);
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["output"])?;
@@ -39,7 +37,7 @@ pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
 }
 
 /// Decodes the stop reason, of a reply or `messageStop`.
-pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> {
+pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop> {
     let mut stop = Stop::default();
     if let Some(word) = fields.string("stopReason")? {
         let reason = reason_of(&word);
@@ -73,7 +71,7 @@ fn word_of(reason: StopReason) -> &'static str {
 
 /// Decodes usage. Input is assumed to exclude cached input, and the total to be the sum of input
 /// and output (`docs/dialects/bedrock.md#usage`).
-pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
+pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>> {
     let Some(wire) = fields.take("usage") else { return Ok(None) };
     let mut own = Fields::new(wire, Path::ROOT.key("usage"), DIALECT)?;
     let mut usage = Usage {

@@ -1,19 +1,13 @@
 //! `toolConfig`: tool definitions and tool choice.
 
 use super::wire::{self, DIALECT};
-use crate::codec::{DecodeError, Fields};
+use crate::codec::{Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::origin::Origin;
-use toolwright_core::request::Request;
-use toolwright_core::tool::{Tool, ToolChoice, ToolKind};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Origin, Request, Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes `toolConfig`.
-pub(super) fn decode_config(
-    fields: &mut Fields<'_>,
-    request: &mut Request,
-) -> Result<(), DecodeError> {
+pub(super) fn decode_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let Some(wire) = fields.take("toolConfig") else { return Ok(()) };
     let path = Path::ROOT.key("toolConfig");
     let mut own = Fields::new(wire, path, DIALECT)?;
@@ -26,7 +20,7 @@ pub(super) fn decode_config(
 }
 
 /// Decodes `tools`. A cache breakpoint belongs to the definition before it.
-pub(super) fn decode_all(items: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>, DecodeError> {
+pub(super) fn decode_all(items: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>> {
     let mut tools: Vec<Tool> = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
         let path = path.index(index);
@@ -39,7 +33,7 @@ pub(super) fn decode_all(items: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>, 
 }
 
 /// Decodes an element of `tools`.
-pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool> {
     if wire.get("toolSpec").is_none() && (wire.get("name").or(wire.get("function"))).is_some() {
         return shape::decode(wire, path, DIALECT);
     }
@@ -94,7 +88,7 @@ pub(super) fn encode(tool: &Tool) -> Json {
     wire::union("toolSpec", object)
 }
 
-fn decode_choice(wire: Json, path: Path<'_>) -> Result<ToolChoice, DecodeError> {
+fn decode_choice(wire: Json, path: Path<'_>) -> Result<ToolChoice> {
     let (kind, own) = wire::member(wire.clone(), path)?;
     let path = path.key(&kind);
     let mut fields = Fields::new(own, path, DIALECT)?;

@@ -1,13 +1,9 @@
 //! Names and paths of Bedrock's format.
 
-use crate::codec::{DecodeError, Defaults};
-use toolwright_core::Dialect;
-use toolwright_core::origin::Origin;
+use crate::codec::{DecodeError, Defaults, Result};
 use toolwright_core::part::{CacheMark, MediaKind};
-use toolwright_core::percent;
-use toolwright_core::response::StopReason;
-use toolwright_json::object;
-use toolwright_json::{Json, Key, Object, Path};
+use toolwright_core::{Dialect, Origin, StopReason, percent};
+use toolwright_json::{Json, Key, Object, Path, object};
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Bedrock;
@@ -165,7 +161,7 @@ pub(super) fn format_of(kind: MediaKind, mime: &str) -> &str {
 
 /// Decodes `/model/{modelId}/converse[-stream]`: the model, in which `/` may be escaped or not, and
 /// the stream flag. None if there is no path.
-pub(super) fn decode_path(path: &str) -> Result<Option<(String, bool)>, DecodeError> {
+pub(super) fn decode_path(path: &str) -> Result<Option<(String, bool)>> {
     if path.is_empty() {
         return Ok(None);
     }
@@ -217,7 +213,7 @@ const MEMBERS: &[&str] = &[
 
 /// Opens a union, which is an object with exactly one member. SDKs refuse any other, so no field
 /// may be added beside the member; unknown fields are ignored.
-pub(super) fn member(wire: Json, path: Path<'_>) -> Result<(Key, Json), DecodeError> {
+pub(super) fn member(wire: Json, path: Path<'_>) -> Result<(Key, Json)> {
     let wrong = || DecodeError::expected(DIALECT, &path, "an object with exactly one member");
     let Json::Object(object) = wire else { return Err(wrong()) };
     let set: Vec<_> = object.into_iter().filter(|(_, value)| !value.is_null()).collect();

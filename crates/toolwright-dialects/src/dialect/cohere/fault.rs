@@ -1,10 +1,9 @@
 //! Faults: `{"id","message"}` with a status; in a stream, the last event's `error`.
 
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields, WireReply};
-use toolwright_core::fault::{Fault, FaultClass};
-use toolwright_json::object;
-use toolwright_json::{Json, Path};
+use crate::codec::{Fields, Result, WireReply};
+use toolwright_core::{Fault, FaultClass};
+use toolwright_json::{Json, Path, object};
 
 /// The statuses that the SDK has a class for. Several share one canonical class, so the status of a
 /// decoded fault is encoded again.
@@ -12,17 +11,10 @@ const STATUSES: &[u16] = &[400, 401, 403, 404, 422, 429, 498, 499, 500, 501, 503
 
 /// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
-    let class = FaultClass::from_status(wire.status);
-    let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
-    let mut fault = decode_body(wire.body, class).unwrap_or_else(|_| {
-        Fault::new(class, format!("the upstream answered with status {}", wire.status))
-    });
-    fault.status = Some(wire.status);
-    fault.retry_after_ms = seconds.map(|seconds| seconds.saturating_mul(1000));
-    fault
+    wire.into_fault(None, decode_body)
 }
 
-fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
+fn decode_body(body: Json, class: FaultClass) -> Result<Fault> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let mut fault = Fault::new(class, fields.need_string("message")?);
     fault.request_id = fields.string("id")?;

@@ -1,21 +1,16 @@
 //! Content blocks, calls and outcomes, for requests, responses and streams.
 
 use super::wire::{DIALECT, PLAN, TOOL_PLAN};
-use crate::codec::{DecodeError, Fields, elements};
-use toolwright_core::call::{Arguments, Call};
-use toolwright_core::extra::Extra;
-use toolwright_core::note;
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{DecodeError, Fields, Result, elements};
+use toolwright_core::part::{Media, MediaKind, MediaSource, Reasoning};
+use toolwright_core::{Arguments, Body, Call, Extra, Origin, Outcome, Part, note};
+use toolwright_json::{Json, Object, Path, object};
 
 /// A note on a text in an outcome: it was the data of a document.
 const DOCUMENT: &str = note!("document");
 
 /// Decodes content: a string, or blocks.
-pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
+pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>> {
     match content {
         Json::String(text) => Ok(vec![Part::text(text).with_origin(Origin::at(&path))]),
         Json::Array(blocks) => elements(blocks, &path, decode),
@@ -24,7 +19,7 @@ pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>,
 }
 
 /// Decodes an assistant message: plan, text and calls.
-pub(super) fn decode_assistant(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
+pub(super) fn decode_assistant(fields: &mut Fields<'_>) -> Result<Vec<Part>> {
     let path = fields.path();
     let mut parts = Vec::new();
     let plan = fields.string(TOOL_PLAN)?.filter(|plan| !plan.is_empty());
@@ -45,7 +40,7 @@ pub(super) fn plan_part(plan: String) -> Part {
 }
 
 /// Decodes a block.
-pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part> {
     let whole = block.clone();
     let mut fields = Fields::new(block, path, DIALECT)?;
     let origin = fields.origin();
@@ -94,7 +89,7 @@ fn decode_url(url: String) -> Media {
 }
 
 /// Decodes a call.
-pub(super) fn decode_call(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode_call(wire: Json, path: Path<'_>) -> Result<Part> {
     let mut outer = Fields::new(wire, path, DIALECT)?;
     let mut function = Fields::new(outer.need("function")?, path.key("function"), DIALECT)?;
     if outer.tag("type") == Some("function") {
@@ -110,7 +105,7 @@ pub(super) fn decode_call(wire: Json, path: Path<'_>) -> Result<Part, DecodeErro
 }
 
 /// Decodes a message of role `tool`.
-pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     fields.take("role");
     let outcome = Outcome {
@@ -148,9 +143,7 @@ pub(super) fn encode_assistant(parts: &[Part], content: fn(Vec<Json>) -> Json) -
     }
     let calls: Vec<Json> =
         parts.iter().filter(|part| part.as_call().is_some()).map(encode_call).collect();
-    if !calls.is_empty() {
-        object.insert("tool_calls", calls);
-    }
+    object.insert_filled("tool_calls", calls);
     let blocks: Vec<Json> =
         parts.iter().filter(|part| plan(part).is_none()).filter_map(encode).collect();
     if !blocks.is_empty() {

@@ -3,12 +3,12 @@
 
 use super::wire::DIALECT;
 use crate::codec::Target;
+use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::Image;
 use toolwright_core::profile::{
     ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, OutcomeRule, Profile,
     ReasoningRule, ReplyRule, SamplingRule, Strictness, ThinkingRule, ToolRule,
 };
-use toolwright_core::response::StopReason;
 
 /// Returns the rules for any model: the vendor itself refuses what a model does not support.
 pub(super) fn profile(_: &Target<'_>) -> Profile {

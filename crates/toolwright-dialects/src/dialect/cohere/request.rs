@@ -2,15 +2,13 @@
 
 use super::wire::{DIALECT, PATH};
 use super::{part, tool};
-use crate::codec::{DecodeError, Fields, WireRequest, elements};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::part::Part;
-use toolwright_core::request::{Format, Request, SchemaFormat, Thinking};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Fields, Result, WireRequest, elements};
+use toolwright_core::request::{Format, SchemaFormat, Thinking};
+use toolwright_core::{Message, Part, Request, Role};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes a body.
-pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
+pub(super) fn decode(wire: WireRequest) -> Result<Request> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
     request.messages =
@@ -37,7 +35,7 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     Ok(request)
 }
 
-fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+fn decode_message(wire: Json, path: Path<'_>) -> Result<Message> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let origin = fields.origin();
     let (role, parts) = match fields.need_string("role")?.as_str() {
@@ -53,13 +51,13 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
     Ok(Message { role, parts, origin, extra: fields.into_extra() })
 }
 
-fn decode_content(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
+fn decode_content(fields: &mut Fields<'_>) -> Result<Vec<Part>> {
     let path = fields.path();
     part::decode_content(fields.need("content")?, path.key("content"))
 }
 
 /// Decodes `thinking`: switch and budget are canonical.
-fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let Some(wire) = fields.take("thinking") else { return Ok(()) };
     let mut own = Fields::new(wire, Path::ROOT.key("thinking"), DIALECT)?;
     let budget = own.number("token_budget")?;
@@ -79,7 +77,7 @@ fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(),
 }
 
 /// Decodes `response_format`: an unknown format stays as it is.
-fn decode_format(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+fn decode_format(fields: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let kind = fields.peek("response_format").and_then(|format| format.get("type"));
     let json = match kind.and_then(Json::as_str) {
         Some("json_object") => true,
@@ -108,18 +106,14 @@ pub(super) fn encode(request: Request) -> WireRequest {
     body.insert_some("model", request.model);
     let messages = request.instructions.iter().chain(&request.messages).flat_map(encode_message);
     body.insert("messages", Json::Array(messages.collect()));
-    if !request.tools.is_empty() {
-        body.insert("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
-    }
+    body.insert_filled("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
     body.insert_some("strict_tools", tool::encode_strict(&request.tools));
     body.insert_some("tool_choice", request.tool_choice.and_then(tool::encode_choice));
     body.insert_some("max_tokens", request.sampling.max_tokens);
     body.insert_some("temperature", request.sampling.temperature);
     body.insert_some("p", request.sampling.top_p);
     body.insert_some("k", request.sampling.top_k);
-    if !request.sampling.stop.is_empty() {
-        body.insert("stop_sequences", request.sampling.stop);
-    }
+    body.insert_filled("stop_sequences", request.sampling.stop);
     body.insert_some("seed", request.sampling.seed);
     body.insert_some("frequency_penalty", request.sampling.frequency_penalty);
     body.insert_some("presence_penalty", request.sampling.presence_penalty);

@@ -5,27 +5,21 @@
 
 use super::part;
 use super::wire::{DIALECT, STOPS, TIMEOUT};
-use crate::codec::{DecodeError, Fields, WireReply};
-use toolwright_core::extra::Extra;
-use toolwright_core::response::{Response, Stop, StopReason};
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Fields, Result, WireReply};
+use toolwright_core::{Extra, Response, Stop, StopReason, Usage};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The id of a reply from a vendor without ids.
 const NO_ID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Decodes a body.
-pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+pub(super) fn decode(wire: WireReply) -> Result<Response> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["message"])?;
     let mut message = Fields::new(fields.need("message")?, Path::ROOT.key("message"), DIALECT)?;
     message.take("role");
     let parts = part::decode_assistant(&mut message)?;
-    let rest = message.into_object();
-    if !rest.is_empty() {
-        fields.put_back("message", rest);
-    }
+    fields.put_back_rest("message", message.into_object());
     let id = fields.string("id")?;
     let usage = decode_usage(&mut fields)?;
     let stop = decode_stop(fields)?.reconciled(&parts);
@@ -33,7 +27,7 @@ pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
 }
 
 /// Decodes the stop reason, of a response or a `message-end`; remaining fields are its extra.
-pub(super) fn decode_stop(mut fields: Fields<'_>) -> Result<Stop, DecodeError> {
+pub(super) fn decode_stop(mut fields: Fields<'_>) -> Result<Stop> {
     let word = fields.string("finish_reason")?.unwrap_or_default();
     let mut stop = Stop { extra: fields.into_extra(), ..Stop::default() };
     match STOPS.iter().find(|(_, own)| *own == word) {
@@ -55,7 +49,7 @@ pub(super) fn decode_stop(mut fields: Fields<'_>) -> Result<Stop, DecodeError> {
 /// Cohere defines `cached_tokens` as prompt tokens that hit a cache, so they are taken to be
 /// included in `input_tokens`, as with OpenAI; if that is impossible, they are stored separately,
 /// too.
-pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
+pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>> {
     let path = fields.path();
     let path = path.key("usage");
     let Some(wire) = fields.take("usage") else { return Ok(None) };
@@ -65,10 +59,7 @@ pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, Dec
         let mut tokens = Fields::new(wire, path.key("tokens"), DIALECT)?;
         usage.input = count(&mut tokens, "input_tokens")?;
         usage.output = count(&mut tokens, "output_tokens")?;
-        let rest = tokens.into_object();
-        if !rest.is_empty() {
-            own.put_back("tokens", rest);
-        }
+        own.put_back_rest("tokens", tokens.into_object());
     }
     if let Some(cached) = count(&mut own, "cached_tokens")? {
         match usage.input.and_then(|input| input.checked_sub(cached)) {
@@ -115,7 +106,7 @@ fn encode_billed(usage: Option<&Usage>) -> Object {
 }
 
 /// Takes a count. All counts are floats here; a fraction is not a canonical count and stays extra.
-fn count(fields: &mut Fields<'_>, key: &str) -> Result<Option<u64>, DecodeError> {
+fn count(fields: &mut Fields<'_>, key: &str) -> Result<Option<u64>> {
     match fields.peek(key) {
         None => Ok(None),
         Some(Json::Number(number)) if number.as_count().is_none() => Ok(None),
@@ -161,9 +152,7 @@ pub(super) fn encode_usage(usage: Option<&Usage>) -> Object {
     let mut tokens = Object::new();
     tokens.insert_some("input_tokens", usage.input.map(|_| usage.input_total()));
     tokens.insert_some("output_tokens", usage.output);
-    if !tokens.is_empty() {
-        object.insert("tokens", tokens);
-    }
+    object.insert_filled("tokens", tokens);
     object.insert_some("cached_tokens", usage.cache_read);
     usage.extra.write_into(DIALECT, &mut object);
     object

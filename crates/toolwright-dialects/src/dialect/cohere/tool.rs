@@ -1,14 +1,13 @@
 //! Tool definitions and tool choice. Strictness is set once, on the request.
 
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields};
+use crate::codec::{Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::tool::{Tool, ToolChoice, ToolKind};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes an element of `tools`.
-pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool> {
     let kind = wire.get("type").and_then(Json::as_str);
     if wire.get("function").is_some() || matches!(kind, None | Some("function" | "custom")) {
         let mut tool = shape::decode_nested(wire, path, DIALECT)?;
@@ -63,10 +62,7 @@ pub(super) fn encode_choice(choice: ToolChoice) -> Option<Json> {
 }
 
 /// Decodes `strict_tools`, which applies to all tools; without tools it stays extra.
-pub(super) fn decode_strict(
-    fields: &mut Fields<'_>,
-    tools: &mut [Tool],
-) -> Result<(), DecodeError> {
+pub(super) fn decode_strict(fields: &mut Fields<'_>, tools: &mut [Tool]) -> Result<()> {
     let Some(strict) = fields.boolean("strict_tools")? else { return Ok(()) };
     if tools.is_empty() {
         fields.put_back("strict_tools", strict);

@@ -1,9 +1,7 @@
 //! Names and paths of Cohere's format.
 
 use crate::codec::Defaults;
-use toolwright_core::Dialect;
-use toolwright_core::note;
-use toolwright_core::response::StopReason;
+use toolwright_core::{Dialect, StopReason, note};
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Cohere;

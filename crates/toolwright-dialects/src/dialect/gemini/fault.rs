@@ -1,10 +1,9 @@
 //! Faults: `{"error":{"code","message","status","details"}}`, google.rpc's status.
 
 use super::wire::{self, DIALECT};
-use crate::codec::{DecodeError, WireReply};
-use toolwright_core::fault::{Fault, FaultClass};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Result, WireReply};
+use toolwright_core::{Fault, FaultClass};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The status word of each class.
 const WORDS: &[(FaultClass, &str)] = &[
@@ -26,15 +25,7 @@ const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
 /// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
-    let class = FaultClass::from_status(wire.status);
-    let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
-    let mut fault = decode_body(unwrap(wire.body), class).unwrap_or_else(|_| {
-        Fault::new(class, format!("the upstream answered with status {}", wire.status))
-    });
-    fault.status = Some(wire.status);
-    fault.retry_after_ms =
-        fault.retry_after_ms.or(seconds.map(|seconds| seconds.saturating_mul(1000)));
-    fault
+    wire.into_fault(None, |body, class| decode_body(unwrap(body), class))
 }
 
 /// Removes the array around some errors.
@@ -47,7 +38,7 @@ pub(super) fn unwrap(body: Json) -> Json {
 
 /// Decodes an error object, from a reply or a stream. Its code takes precedence over its word,
 /// which several codes share.
-pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
+pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault> {
     let mut outer = wire::open(body, Path::ROOT)?;
     let mut inner = wire::open(outer.need("error")?, Path::ROOT.key("error"))?;
     let mut fault = Fault::new(class, inner.need_string("message")?);

@@ -6,14 +6,10 @@ mod partial;
 pub(super) use partial::{Assembler, assemble};
 
 use super::wire::{self, DIALECT};
-use crate::codec::{DecodeError, Fields, elements};
-use toolwright_core::call::{Arguments, Call};
-use toolwright_core::note;
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning, Signature};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{DecodeError, Fields, Result, elements};
+use toolwright_core::part::{Media, MediaKind, MediaSource, Reasoning, Signature};
+use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part, note};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The members of the union that have a canonical form. Code, its result and hosted tools stay as
 /// they are.
@@ -26,12 +22,12 @@ const WHOLE: &str = note!("whole");
 const OWN_FILES: [&str; 2] = ["https://generativelanguage.googleapis.com/", "gs://"];
 
 /// Decodes parts. A call that spans several parts is joined.
-pub(super) fn decode_all(parts: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
+pub(super) fn decode_all(parts: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>> {
     Ok(assemble(decode_each(parts, path)?))
 }
 
 /// Decodes parts, one by one.
-pub(super) fn decode_each(parts: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>, DecodeError> {
+pub(super) fn decode_each(parts: Vec<Json>, path: Path<'_>) -> Result<Vec<Part>> {
     elements(parts, &path, decode)
 }
 
@@ -41,7 +37,7 @@ pub(super) fn encode_all(parts: &[Part]) -> Vec<Json> {
 }
 
 /// Decodes a part.
-pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part> {
     let origin = Origin::at(&path);
     let Some(kind) = kind(&wire) else { return opaque(wire, path) };
     let mut fields = wire::open(wire, path)?;
@@ -87,7 +83,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
 }
 
 /// Decodes a part that stays as it is.
-fn opaque(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+fn opaque(wire: Json, path: Path<'_>) -> Result<Part> {
     if wire.as_object().is_none() {
         return Err(DecodeError::expected(DIALECT, &path, "an object"));
     }
@@ -107,7 +103,7 @@ fn kind(wire: &Json) -> Option<&'static str> {
     }
 }
 
-fn decode_text(fields: &mut Fields<'_>) -> Result<Body, DecodeError> {
+fn decode_text(fields: &mut Fields<'_>) -> Result<Body> {
     let text = fields.text("text")?.unwrap_or_default();
     Ok(match fields.boolean("thought")? {
         Some(true) => Body::Reasoning(Reasoning::text(text)),
@@ -115,7 +111,7 @@ fn decode_text(fields: &mut Fields<'_>) -> Result<Body, DecodeError> {
     })
 }
 
-fn decode_call(fields: &mut Fields<'_>) -> Result<Call, DecodeError> {
+fn decode_call(fields: &mut Fields<'_>) -> Result<Call> {
     Ok(Call {
         id: fields.string("id")?,
         // Only the first of several parts of a call has its name.
@@ -131,7 +127,7 @@ fn decode_call(fields: &mut Fields<'_>) -> Result<Call, DecodeError> {
     })
 }
 
-fn decode_outcome(fields: &mut Fields<'_>) -> Result<Outcome, DecodeError> {
+fn decode_outcome(fields: &mut Fields<'_>) -> Result<Outcome> {
     let path = fields.path();
     let response = fields.object("response")?.unwrap_or_default();
     let (error, result) = decode_result(response, path.key("response"));
@@ -145,7 +141,7 @@ fn decode_outcome(fields: &mut Fields<'_>) -> Result<Outcome, DecodeError> {
 }
 
 /// Decodes a part of a result, of which only media have a meaning.
-fn decode_aside(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+fn decode_aside(wire: Json, path: Path<'_>) -> Result<Part> {
     if matches!(kind(&wire), Some("inlineData" | "fileData")) {
         return decode(wire, path);
     }
@@ -180,7 +176,7 @@ fn decode_value(value: Json, path: Path<'_>) -> Part {
     Part::new(body).with_origin(Origin::at(&path))
 }
 
-fn decode_media(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
+fn decode_media(fields: &mut Fields<'_>) -> Result<Media> {
     let mime = fields.string("mimeType")?;
     let source = match fields.string("fileUri")? {
         Some(uri) if OWN_FILES.iter().any(|own| uri.starts_with(own)) => {
@@ -237,9 +233,7 @@ fn encode_outcome(outcome: &Outcome) -> Object {
     object.insert("response", encode_result(outcome));
     let aside = |part: &&Part| matches!(part.body, Body::Media(_) | Body::Opaque(_));
     let media: Vec<Json> = outcome.content.iter().filter(aside).filter_map(encode).collect();
-    if !media.is_empty() {
-        object.insert("parts", media);
-    }
+    object.insert_filled("parts", media);
     object
 }
 

@@ -3,6 +3,7 @@
 
 use super::wire::DIALECT;
 use crate::codec::Target;
+use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::{self, Audio, Document, Image, Video};
 use toolwright_core::profile::{
     Charset, ChoiceRule, ContentRule, Family, FormatRule, HostedChoice, HostedKind, HostedMark,
@@ -10,7 +11,6 @@ use toolwright_core::profile::{
     OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule, ShowRule, SystemRule,
     ThinkingRule, ToolRule, TurnRule, family,
 };
-use toolwright_core::response::StopReason;
 
 /// The stand-in for a signature on calls from other vendors. Not in the SDK, but used by other
 /// projects with the real server (case 6). It is valid URL-safe base64, as proto-JSON requires for

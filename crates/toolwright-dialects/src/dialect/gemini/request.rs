@@ -3,20 +3,16 @@
 use super::tool::openapi::{self, Pair};
 use super::wire::{self, Address, DIALECT};
 use super::{part, tool};
-use crate::codec::{DecodeError, Fields, WireRequest, elements};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::note;
-use toolwright_core::origin::Origin;
-use toolwright_core::part::Part;
-use toolwright_core::request::{Format, Request, Sampling, SchemaFormat, Thinking};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{DecodeError, Fields, Result, WireRequest, elements};
+use toolwright_core::request::{Format, Sampling, SchemaFormat, Thinking};
+use toolwright_core::{Message, Origin, Part, Request, Role, note};
+use toolwright_json::{Json, Object, Path, object};
 
 const SCHEMA: Pair = ("responseJsonSchema", "responseSchema", note!("responseSchema"));
 
 /// Decodes a path and a body. Unusual spellings are stored in notes: `path`, `model` (in the body),
 /// `mode`, `thinkingLevel`, `responseSchema`, and `role` on a message.
-pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
+pub(super) fn decode(wire: WireRequest) -> Result<Request> {
     let mut fields = wire::open(wire.body, Path::ROOT)?;
     let mut request = Request::default();
     // The query may contain a key, and nothing else that is needed.
@@ -57,7 +53,7 @@ fn bare(name: &str) -> &str {
     name.strip_prefix("models/").unwrap_or(name)
 }
 
-fn decode_instructions(wire: Json) -> Result<Message, DecodeError> {
+fn decode_instructions(wire: Json) -> Result<Message> {
     let path = Path::ROOT.key("systemInstruction");
     let origin = Origin::at(&path);
     if let Json::String(text) = wire {
@@ -69,7 +65,7 @@ fn decode_instructions(wire: Json) -> Result<Message, DecodeError> {
     Ok(Message { extra: fields.into_extra(), origin, ..Message::new(Role::System, parts) })
 }
 
-fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+fn decode_message(wire: Json, path: Path<'_>) -> Result<Message> {
     let mut fields = wire::open(wire, path)?;
     let word = fields.string("role")?;
     let role = match word.as_deref() {
@@ -86,7 +82,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
 }
 
 /// Decodes `generationConfig`: limits, thinking and format are canonical, other fields stay extra.
-fn decode_config(root: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+fn decode_config(root: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let Some(wire) = root.take("generationConfig") else { return Ok(()) };
     let mut own = wire::open(wire, Path::ROOT.key("generationConfig"))?;
     request.sampling = Sampling {
@@ -110,10 +106,7 @@ fn decode_config(root: &mut Fields<'_>, request: &mut Request) -> Result<(), Dec
 
 /// Decodes `thinkingConfig`: a budget of 0 disables thinking, a negative one is the default, and
 /// including thoughts enables it.
-fn decode_thinking(
-    config: &mut Fields<'_>,
-    root: &mut Fields<'_>,
-) -> Result<Option<Thinking>, DecodeError> {
+fn decode_thinking(config: &mut Fields<'_>, root: &mut Fields<'_>) -> Result<Option<Thinking>> {
     let Some(wire) = config.take("thinkingConfig") else { return Ok(None) };
     let path = config.path();
     let mut own = wire::open(wire, path.key("thinkingConfig"))?;
@@ -139,10 +132,7 @@ fn decode_thinking(
     Ok(Some(thinking).filter(|thinking| *thinking != Thinking::default()))
 }
 
-fn decode_format(
-    config: &mut Fields<'_>,
-    root: &mut Fields<'_>,
-) -> Result<Option<Format>, DecodeError> {
+fn decode_format(config: &mut Fields<'_>, root: &mut Fields<'_>) -> Result<Option<Format>> {
     let mime = config.string("responseMimeType")?;
     let (schema, note) = openapi::take(config, SCHEMA);
     if let Some((note, original)) = note {
@@ -192,9 +182,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
     let choice = tool::encode_config(request.tool_choice.as_ref(), note(note!("mode")));
     body.insert_some("toolConfig", choice);
     let config = encode_config(&request, note(note!("thinkingLevel")));
-    if !config.is_empty() {
-        body.insert("generationConfig", config);
-    }
+    body.insert_filled("generationConfig", config);
     request.extra.write_into(DIALECT, &mut body);
     WireRequest { path, headers: vec![], body: Json::Object(body) }
 }
@@ -224,9 +212,7 @@ fn encode_config(request: &Request, level: Option<&str>) -> Object {
     object.insert_some("temperature", sampling.temperature);
     object.insert_some("topP", sampling.top_p);
     object.insert_some("topK", sampling.top_k);
-    if !sampling.stop.is_empty() {
-        object.insert("stopSequences", sampling.stop);
-    }
+    object.insert_filled("stopSequences", sampling.stop);
     object.insert_some("seed", sampling.seed);
     object.insert_some("frequencyPenalty", sampling.frequency_penalty);
     object.insert_some("presencePenalty", sampling.presence_penalty);

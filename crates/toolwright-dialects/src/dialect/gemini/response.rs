@@ -2,14 +2,10 @@
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext, WireReply};
+use crate::codec::{Fields, ReplyContext, Result, WireReply};
 use toolwright_core::event::Start;
-use toolwright_core::extra::Extra;
-use toolwright_core::part::Part;
-use toolwright_core::response::{Response, Stop, StopReason};
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Extra, Part, Response, Stop, StopReason, Usage};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Counts that are computed from canonical ones, and stored if they differ.
 const COMPUTED: [&str; 3] = ["promptTokenCount", "candidatesTokenCount", "totalTokenCount"];
@@ -19,7 +15,7 @@ pub(super) const FIELDS: [&str; 5] =
     ["candidates", "promptFeedback", "usageMetadata", "modelVersion", "responseId"];
 
 /// Decodes a body. The first candidate is the response; others stay extra under `candidates`.
-pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+pub(super) fn decode(wire: WireReply) -> Result<Response> {
     let mut fields = wire::open(wire.body, Path::ROOT)?;
     fields.require_reply(&FIELDS)?;
     let path = Path::ROOT.key("candidates");
@@ -51,7 +47,7 @@ pub(super) struct Candidate {
 }
 
 /// Decodes a candidate.
-pub(super) fn decode_candidate(wire: Json, path: Path<'_>) -> Result<Candidate, DecodeError> {
+pub(super) fn decode_candidate(wire: Json, path: Path<'_>) -> Result<Candidate> {
     let mut fields = wire::open(wire, path)?;
     let mut parts = Vec::new();
     if let Some(content) = fields.take("content") {
@@ -104,7 +100,7 @@ fn blocks(feedback: &Json) -> bool {
 }
 
 /// Decodes the fields that a response shares with each chunk of a stream.
-pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
+pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start> {
     Ok(Start {
         id: fields.string("responseId")?,
         model: fields.string("modelVersion")?,
@@ -118,7 +114,7 @@ fn tool_use(usage: &Usage) -> u64 {
 }
 
 /// Decodes usage. The prompt includes cached tokens; candidates exclude thoughts.
-pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
+pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>> {
     let Some(wire) = fields.take("usageMetadata") else { return Ok(None) };
     let mut own = wire::open(wire, Path::ROOT.key("usageMetadata"))?;
     let said = [own.u64(COMPUTED[0])?, own.u64(COMPUTED[1])?, own.u64(COMPUTED[2])?];

@@ -2,20 +2,15 @@
 
 use super::wire::{self, DIALECT};
 use super::{fault, part, response};
-use crate::codec::{DecodeError, FrameStatus, ReplyContext, StreamDecoder, StreamEncoder};
+use crate::codec::{FrameStatus, ReplyContext, Result, StreamDecoder, StreamEncoder, parse_frame};
 use crate::frame::Frame;
 use toolwright_core::event::emit::Emitter;
 use toolwright_core::event::gather::Gatherer;
 use toolwright_core::event::sequence::Sequencer;
-use toolwright_core::event::{Delta, Event, Head, Start, Tail};
-use toolwright_core::extra::Extra;
-use toolwright_core::fault::FaultClass;
-use toolwright_core::part::{Body, Part, Reasoning, SectionKind, Signature};
-use toolwright_core::response::Stop;
-use toolwright_core::usage::Usage;
-use toolwright_core::wire_json;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path, Text};
+use toolwright_core::event::{Delta, Head, Start, Tail};
+use toolwright_core::part::{Reasoning, SectionKind, Signature};
+use toolwright_core::{Body, Event, Extra, FaultClass, Part, Stop, Usage};
+use toolwright_json::{Json, Object, Path, Text, object};
 
 /// The decoder of a stream.
 #[derive(Debug, Default)]
@@ -40,13 +35,12 @@ struct Words {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus> {
         // Compatible servers end their streams as OpenAI does.
         if frame.is_done() {
             return Ok(FrameStatus::Known);
         }
-        let value = wire_json::parse(&frame.data)
-            .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
+        let value = parse_frame(frame, DIALECT)?;
         let value = fault::unwrap(value);
         if value.get("error").is_some() {
             self.emit.fault(fault::decode_body(value, FaultClass::Internal)?, out);
@@ -95,12 +89,7 @@ impl StreamDecoder for Decoder {
 }
 
 impl Decoder {
-    fn candidate(
-        &mut self,
-        wire: Json,
-        path: Path<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn candidate(&mut self, wire: Json, path: Path<'_>, out: &mut Vec<Event>) -> Result<()> {
         let own = response::decode_candidate(wire, path)?;
         for part in own.parts {
             self.part(part, out);
@@ -167,7 +156,7 @@ impl Decoder {
 }
 
 /// The encoder of a stream: bare payloads, because the SDK fails on names, comments and `[DONE]`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Encoder {
     reply_context: ReplyContext,
     sequencer: Sequencer,
@@ -183,16 +172,7 @@ pub(super) struct Encoder {
 
 impl Encoder {
     pub(super) fn new(reply_context: &ReplyContext) -> Encoder {
-        Encoder {
-            reply_context: reply_context.clone(),
-            sequencer: Sequencer::default(),
-            gatherer: Gatherer::default(),
-            start: Start::default(),
-            begun: false,
-            stop: Stop::default(),
-            usage: None,
-            words: None,
-        }
+        Encoder { reply_context: reply_context.clone(), ..Encoder::default() }
     }
 
     fn write(&mut self, event: Event, frames: &mut Vec<Frame>) {

@@ -4,14 +4,10 @@ pub(super) mod openapi;
 
 use self::openapi::Pair;
 use super::wire::{self, DIALECT};
-use crate::codec::{DecodeError, Fields};
+use crate::codec::{DecodeError, Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::note;
-use toolwright_core::origin::Origin;
-use toolwright_core::request::Request;
-use toolwright_core::tool::{Tool, ToolChoice, ToolKind};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Origin, Request, Tool, ToolChoice, ToolKind, note};
+use toolwright_json::{Json, Object, Path, object};
 
 const PARAMETERS: Pair = ("parametersJsonSchema", "parameters", note!("parameters"));
 const RESPONSE: Pair = ("responseJsonSchema", "response", note!("response"));
@@ -21,7 +17,7 @@ const RESPONSE: Pair = ("responseJsonSchema", "response", note!("response"));
 const ENTRY: &str = note!("entry");
 
 /// Decodes `tools`, whose entries contain several functions, hosted tools, or both.
-pub(super) fn decode_all(entries: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>, DecodeError> {
+pub(super) fn decode_all(entries: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>> {
     let mut tools = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         decode_entry(entry, path.index(index), &mut tools)?;
@@ -30,7 +26,7 @@ pub(super) fn decode_all(entries: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>
 }
 
 /// Decodes one tool: a declaration, or an entry with one.
-pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool> {
     let mut tools = Vec::new();
     decode_entry(wire, path, &mut tools)?;
     match (tools.pop(), tools.is_empty()) {
@@ -39,7 +35,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
     }
 }
 
-fn decode_entry(entry: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result<(), DecodeError> {
+fn decode_entry(entry: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result<()> {
     if ["name", "type", "function", "toolSpec"].iter().any(|key| entry.get(key).is_some()) {
         tools.push(decode_declaration(entry, path)?);
         return Ok(());
@@ -71,7 +67,7 @@ fn decode_entry(entry: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result<()
 }
 
 /// Decodes a declaration, in this form or another's.
-fn decode_declaration(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+fn decode_declaration(wire: Json, path: Path<'_>) -> Result<Tool> {
     let kind = wire.get("type").and_then(Json::as_str);
     if !matches!(kind, None | Some("function" | "custom")) {
         return Ok(hosted(wire, path));
@@ -155,10 +151,7 @@ pub(super) fn encode_all(tools: &[Tool]) -> Vec<Json> {
 }
 
 /// Decodes `toolConfig`. A mode that is equivalent to another is stored in the note `mode`.
-pub(super) fn decode_config(
-    root: &mut Fields<'_>,
-    request: &mut Request,
-) -> Result<(), DecodeError> {
+pub(super) fn decode_config(root: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let Some(wire) = root.take("toolConfig") else { return Ok(()) };
     let path = Path::ROOT.key("toolConfig");
     let mut own = wire::open(wire, path)?;
@@ -176,7 +169,7 @@ fn decode_calling(
     path: Path<'_>,
     root: &mut Fields<'_>,
     request: &mut Request,
-) -> Result<Object, DecodeError> {
+) -> Result<Object> {
     let mut own = wire::open(wire.clone(), path)?;
     let mode = wire::word(&mut own, "mode", wire::MODE_NUMBERS)?;
     let names = own.strings("allowedFunctionNames")?;
@@ -232,8 +225,6 @@ pub(super) fn encode_config(said: Option<&ToolChoice>, kept: Option<&str>) -> Op
     let (usual, names) = words(said);
     let kept = kept.filter(|mode| choice(Some(mode), names).as_ref() == Some(said));
     let mut calling = object! {"mode": kept.unwrap_or(usual)};
-    if !names.is_empty() {
-        calling.insert("allowedFunctionNames", names.to_vec());
-    }
+    calling.insert_filled("allowedFunctionNames", names.to_vec());
     Some(object! {"functionCallingConfig": calling})
 }

@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::codec::{DecodeError, Defaults, Fields};
-use toolwright_core::Dialect;
-use toolwright_core::percent;
-use toolwright_core::response::StopReason;
+use crate::codec::{Defaults, Fields, Result};
+use toolwright_core::{Dialect, StopReason, percent};
 use toolwright_json::{Json, Object, Path};
 
 /// The dialect of this module.
@@ -147,7 +145,7 @@ pub(super) const TYPE_NUMBERS: &[&str] =
 
 /// Opens an object of the format. It is proto-JSON: each key may be in snake or camel case, and the
 /// official SDK mixes them. Not used for schemas, arguments and results.
-pub(super) fn open(value: Json, path: Path<'_>) -> Result<Fields<'_>, DecodeError> {
+pub(super) fn open(value: Json, path: Path<'_>) -> Result<Fields<'_>> {
     let value = match value {
         Json::Object(object) => Json::Object(
             object
@@ -164,7 +162,7 @@ pub(super) fn open(value: Json, path: Path<'_>) -> Result<Fields<'_>, DecodeErro
 }
 
 /// Takes a list. The service also accepts a single element without the list.
-pub(super) fn list(fields: &mut Fields<'_>, key: &str) -> Result<Vec<Json>, DecodeError> {
+pub(super) fn list(fields: &mut Fields<'_>, key: &str) -> Result<Vec<Json>> {
     match fields.take(key) {
         Some(only @ Json::Object(_)) => Ok(vec![only]),
         Some(Json::Array(items)) => Ok(items),
@@ -178,7 +176,7 @@ pub(super) fn word(
     fields: &mut Fields<'_>,
     key: &str,
     numbered: &[&str],
-) -> Result<Option<String>, DecodeError> {
+) -> Result<Option<String>> {
     let number = fields.peek(key).and_then(Json::as_u64);
     if let Some(number) = number.and_then(|number| usize::try_from(number).ok()) {
         fields.take(key);

@@ -7,14 +7,9 @@ mod block;
 
 use super::Era;
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields, elements};
-use toolwright_core::call::{Arguments, Call};
-use toolwright_core::note;
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Part};
-use toolwright_json::object;
-use toolwright_json::{Json, Path};
+use crate::codec::{Fields, Result, elements};
+use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part, note};
+use toolwright_json::{Json, Path, object};
 
 /// A note: a call came without arguments.
 const ARGUMENTS: &str = note!("arguments");
@@ -26,7 +21,7 @@ const TEXT: &str = note!("text");
 const COMPLETE: &str = "complete";
 
 /// Decodes the parameters of a call. The id of JSON-RPC is not a call id: the protocol has none.
-pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let name = fields.need_string("name")?;
     let arguments = match fields.take("arguments") {
@@ -54,7 +49,7 @@ pub(super) fn encode(part: &Part) -> Option<Json> {
 }
 
 /// Decodes a result. One that asks for input is not an outcome and stays as it is.
-pub(super) fn decode_outcome(wire: Json, path: Path<'_>, era: Era) -> Result<Part, DecodeError> {
+pub(super) fn decode_outcome(wire: Json, path: Path<'_>, era: Era) -> Result<Part> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let origin = fields.origin();
     if fields.tag("resultType").is_some_and(|own| own != COMPLETE) {

@@ -2,14 +2,13 @@
 
 use super::Era;
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields};
+use crate::codec::{Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::tool::{Tool, ToolKind};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Tool, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes a definition. Icons, execution hints and `_meta` stay extra.
-pub(super) fn decode(wire: Json, path: Path<'_>, era: Era) -> Result<Tool, DecodeError> {
+pub(super) fn decode(wire: Json, path: Path<'_>, era: Era) -> Result<Tool> {
     let kind = wire.get("type").and_then(Json::as_str);
     let own = wire.get("inputSchema").is_some();
     if !own && (kind == Some("function") || shape::has_schema(&wire)) {

@@ -2,10 +2,9 @@
 //! framework, which is encoded unchanged.
 
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields, WireReply};
-use toolwright_core::fault::{Fault, FaultClass};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Fields, Result, WireReply};
+use toolwright_core::{Fault, FaultClass};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The types for encoding; other types are accepted, and the status decides.
 const TYPES: &[(FaultClass, &str)] = &[
@@ -30,19 +29,12 @@ pub(super) fn is_fault(value: &Json) -> bool {
 
 /// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
-    let class = FaultClass::from_status(wire.status);
-    let mut fault = decode_body(wire.body.clone(), Some(class)).unwrap_or_else(|_| {
-        Fault::new(class, format!("the upstream answered with status {}", wire.status))
-    });
-    fault.status = Some(wire.status);
-    let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
-    fault.retry_after_ms = seconds.map(|seconds| seconds.saturating_mul(1000));
-    fault
+    wire.into_fault(None, |body, class| decode_body(body, Some(class)))
 }
 
 /// Decodes an error object, from a reply or from a stream, where the type determines the class.
 /// Values that are not strings stay extra.
-pub(super) fn decode_body(body: Json, class: Option<FaultClass>) -> Result<Fault, DecodeError> {
+pub(super) fn decode_body(body: Json, class: Option<FaultClass>) -> Result<Fault> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let message = ["message", "detail", "error"].iter().find_map(|key| fields.peek(key));
     let message = message.map(words).ok_or_else(|| fields.missing("message"))?;

@@ -3,15 +3,10 @@
 mod media;
 
 use super::wire::{self, DIALECT, NO_ID};
-use crate::codec::{DecodeError, Fields, elements};
-use toolwright_core::call::{Arguments, Call};
-use toolwright_core::extra::Extra;
-use toolwright_core::note;
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{DecodeError, Fields, Result, elements};
+use toolwright_core::part::{Reasoning, Section, SectionKind, Signature};
+use toolwright_core::{Arguments, Body, Call, Extra, Origin, Outcome, Part, note};
+use toolwright_json::{Json, Object, Path, object};
 
 /// A note: the form of an empty content, if not an empty string.
 pub(super) const CONTENT: &str = note!("content");
@@ -23,7 +18,7 @@ const ARGUMENTS: &str = note!("arguments");
 const INDEX: &str = note!("index");
 
 /// Takes `content` and `tool_calls` of an assistant's message.
-pub(super) fn take_turn(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
+pub(super) fn take_turn(fields: &mut Fields<'_>) -> Result<Vec<Part>> {
     let mut parts = take_content(fields)?;
     let path = fields.path();
     let mut position = 0;
@@ -40,14 +35,12 @@ pub(super) fn encode_turn(parts: &[Part], extra: &Extra) -> Object {
     let mut object = object! {"role": "assistant", "content": encode_content(parts, extra)};
     let calls = parts.iter().filter(|part| part.as_call().is_some()).enumerate();
     let calls: Vec<Json> = calls.filter_map(|(at, part)| encode_call(part, at)).collect();
-    if !calls.is_empty() {
-        object.insert("tool_calls", calls);
-    }
+    object.insert_filled("tool_calls", calls);
     object
 }
 
 /// Takes `content`: a string, chunks or nothing. An empty string is nothing.
-pub(super) fn take_content(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
+pub(super) fn take_content(fields: &mut Fields<'_>) -> Result<Vec<Part>> {
     let path = fields.path();
     let path = path.key("content");
     let content = fields.take("content").unwrap_or_default();
@@ -79,7 +72,7 @@ pub(super) fn encode_content(parts: &[Part], extra: &Extra) -> Json {
 }
 
 /// Decodes a chunk.
-pub(super) fn decode(chunk: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode(chunk: Json, path: Path<'_>) -> Result<Part> {
     let origin = Origin::at(&path);
     if !is_known(&chunk) {
         Fields::new(chunk.clone(), path, DIALECT)?;
@@ -164,7 +157,7 @@ pub(super) struct Fragment {
 
 /// Decodes a call or a fragment. Arguments may be a string or an object
 /// (`docs/dialects/mistral.md#messages`).
-pub(super) fn decode_fragment(wire: Json, path: Path<'_>) -> Result<Fragment, DecodeError> {
+pub(super) fn decode_fragment(wire: Json, path: Path<'_>) -> Result<Fragment> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let mut function = Fields::new(fields.need("function")?, path.key("function"), DIALECT)?;
     let text = match function.take("arguments") {
@@ -201,7 +194,7 @@ impl Fragment {
 }
 
 /// Decodes a complete call, at `position` in its message.
-pub(super) fn decode_call(wire: Json, path: Path<'_>, position: u64) -> Result<Part, DecodeError> {
+pub(super) fn decode_call(wire: Json, path: Path<'_>, position: u64) -> Result<Part> {
     let mut own = decode_fragment(wire, path)?;
     let extra = own.extra(position);
     let Some(name) = own.name else {
@@ -234,7 +227,7 @@ pub(super) fn encode_call(part: &Part, position: usize) -> Option<Json> {
 }
 
 /// Decodes a message with role `tool`.
-pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     fields.take("role");
     let outcome = Outcome {

@@ -3,13 +3,13 @@
 
 use super::wire::DIALECT;
 use crate::codec::Target;
+use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::{Audio, Document, Image};
 use toolwright_core::profile::{
     Charset, ChoiceRule, ContentRule, FormatRule, IdRule, LatePlace, LateSystem, MediaRule,
     NameRule, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, Strictness, SystemRule,
     ThinkingRule, ToolRule, TurnRule,
 };
-use toolwright_core::response::StopReason;
 
 /// The length of every call id; any other is refused with code 3280 (`mistral_error_400_toolid`).
 const ID_LENGTH: usize = 9;

@@ -2,14 +2,10 @@
 
 use super::wire::{DIALECT, PATH};
 use super::{part, tool};
-use crate::codec::{DecodeError, Fields, WireRequest, elements};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::note;
-use toolwright_core::origin::Origin;
-use toolwright_core::part::Part;
-use toolwright_core::request::{Format, Request, SchemaFormat, Thinking};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Fields, Result, WireRequest, elements};
+use toolwright_core::request::{Format, SchemaFormat, Thinking};
+use toolwright_core::{Message, Origin, Part, Request, Role, note};
+use toolwright_json::{Json, Object, Path, object};
 
 /// A note: the word for a required call, if it was not `any`.
 const REQUIRED: &str = note!("required");
@@ -18,7 +14,7 @@ const REQUIRED: &str = note!("required");
 const STOP: &str = note!("stop");
 
 /// Decodes a body.
-pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
+pub(super) fn decode(wire: WireRequest) -> Result<Request> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
     request.messages =
@@ -53,7 +49,7 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     Ok(request)
 }
 
-fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+fn decode_message(wire: Json, path: Path<'_>) -> Result<Message> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let (role, parts) = match fields.need_string("role")?.as_str() {
         "system" => (Role::System, decode_words(&mut fields)?),
@@ -70,7 +66,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
 }
 
 /// Decodes content that must not be absent: an empty string is an empty text.
-fn decode_words(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
+fn decode_words(fields: &mut Fields<'_>) -> Result<Vec<Part>> {
     if fields.tag("content") == Some("") {
         fields.take("content");
         let origin = Origin::at(&fields.path().key("content"));
@@ -80,7 +76,7 @@ fn decode_words(fields: &mut Fields<'_>) -> Result<Vec<Part>, DecodeError> {
 }
 
 /// Decodes `prompt_mode`, which enables thinking; the effort `none` disables it.
-fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let mut thinking = Thinking::default();
     if fields.tag("prompt_mode") == Some("reasoning") {
         fields.take("prompt_mode");
@@ -91,7 +87,7 @@ fn decode_thinking(fields: &mut Fields<'_>, request: &mut Request) -> Result<(),
     Ok(())
 }
 
-fn decode_format(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+fn decode_format(fields: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let kind = fields.peek("response_format").and_then(|own| own.get("type"));
     let kind = kind.and_then(Json::as_str).unwrap_or_default();
     if !matches!(kind, "text" | "json_object" | "json_schema") {
@@ -126,9 +122,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
     body.insert_some("model", request.model);
     let messages = request.instructions.iter().chain(&request.messages);
     body.insert("messages", Json::Array(messages.flat_map(encode_message).collect()));
-    if !request.tools.is_empty() {
-        body.insert("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
-    }
+    body.insert_filled("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
     let choice = request.tool_choice.map(|own| tool::encode_choice(own, noted(REQUIRED)));
     body.insert_some("tool_choice", choice);
     body.insert_some("parallel_tool_calls", request.parallel);

@@ -5,17 +5,13 @@
 
 use super::part;
 use super::wire::{DIALECT, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext, WireReply};
+use crate::codec::{DecodeError, Fields, ReplyContext, Result, WireReply};
 use toolwright_core::event::Start;
-use toolwright_core::extra::Extra;
-use toolwright_core::note;
-use toolwright_core::response::{Response, Stop, StopReason};
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Extra, Response, Stop, StopReason, Usage, note};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes a body.
-pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+pub(super) fn decode(wire: WireReply) -> Result<Response> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["choices"])?;
     let path = Path::ROOT.key("choices");
@@ -45,7 +41,7 @@ pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
 }
 
 /// Decodes the fields that a response shares with each chunk of a stream.
-pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
+pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start> {
     fields.take("object");
     Ok(Start {
         id: fields.string("id")?,
@@ -72,10 +68,7 @@ const NUM_CACHED: &str = "num_cached_tokens";
 const COUNTED: &str = note!("num_cached_tokens");
 
 /// Decodes usage; `prompt_tokens` includes cached tokens.
-pub(super) fn decode_usage(
-    fields: &mut Fields<'_>,
-    path: Path<'_>,
-) -> Result<Option<Usage>, DecodeError> {
+pub(super) fn decode_usage(fields: &mut Fields<'_>, path: Path<'_>) -> Result<Option<Usage>> {
     let Some(wire) = fields.take("usage") else { return Ok(None) };
     let path = path.key("usage");
     let mut own = Fields::new(wire, path, DIALECT)?;

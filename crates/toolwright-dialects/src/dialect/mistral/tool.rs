@@ -1,14 +1,13 @@
 //! Tool definitions and tool choice.
 
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields};
+use crate::codec::{Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::tool::{Tool, ToolChoice, ToolKind};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes an element of `tools`.
-pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool> {
     let kind = wire.get("type").and_then(Json::as_str);
     if !matches!(kind, None | Some("function" | "custom")) {
         return hosted(wire, path);
@@ -17,7 +16,7 @@ pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
 }
 
 /// Decodes a hosted tool: `image_generation`, `document_library`, `connector`, …
-fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+fn hosted(wire: Json, path: Path<'_>) -> Result<Tool> {
     let mut fields = Fields::new(wire.clone(), path, DIALECT)?;
     let name = fields.need_string("type")?;
     Ok(Tool { name, kind: ToolKind::Hosted(wire), origin: fields.origin(), ..Tool::default() })

@@ -1,8 +1,7 @@
 //! Names and paths of Mistral's format.
 
-use crate::codec::{DecodeError, Defaults, EmbedFormat, EmbedLimits, Fields};
-use toolwright_core::Dialect;
-use toolwright_core::response::StopReason;
+use crate::codec::{Defaults, EmbedFormat, EmbedLimits, Fields, Result};
+use toolwright_core::{Dialect, StopReason};
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Mistral;
@@ -70,6 +69,6 @@ pub(super) const STOPS: &[(StopReason, &str)] = &[
 pub(super) const NO_ID: &str = "null";
 
 /// Takes an id; `None` if it is absent or the word `null`.
-pub(super) fn take_id(fields: &mut Fields<'_>, key: &str) -> Result<Option<String>, DecodeError> {
+pub(super) fn take_id(fields: &mut Fields<'_>, key: &str) -> Result<Option<String>> {
     Ok(fields.string(key)?.filter(|id| id != NO_ID))
 }

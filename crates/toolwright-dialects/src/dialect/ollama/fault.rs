@@ -1,25 +1,17 @@
 //! Faults: `{"error":"text"}`, with a status or as a line of a stream.
 
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields, WireReply};
-use toolwright_core::fault::{Fault, FaultClass};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Fields, Result, WireReply};
+use toolwright_core::{Fault, FaultClass};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
-    let class = FaultClass::from_status(wire.status);
-    let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
-    let mut fault = decode_body(wire.body, class).unwrap_or_else(|_| {
-        Fault::new(class, format!("the upstream answered with status {}", wire.status))
-    });
-    fault.status = Some(wire.status);
-    fault.retry_after_ms = seconds.map(|seconds| seconds.saturating_mul(1000));
-    fault
+    wire.into_fault(None, decode_body)
 }
 
 /// Decodes an error object, from a reply or a stream.
-pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
+pub(super) fn decode_body(body: Json, class: FaultClass) -> Result<Fault> {
     let mut fields = Fields::new(body, Path::ROOT, DIALECT)?;
     let message = fields.need_string("error")?;
     Ok(Fault { extra: fields.into_extra(), ..Fault::new(class, message) })

@@ -1,13 +1,10 @@
 //! The parts of a message: thinking, one text, images and complete calls, each under its own key.
 
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields, elements};
-use toolwright_core::call::{Arguments, Call};
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part, Reasoning};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{DecodeError, Fields, Result, elements};
+use toolwright_core::part::{Media, MediaKind, MediaSource, Reasoning};
+use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Prefixes of base64 for the supported image formats. The wire has no media type, and other
 /// vendors refuse an image without one.
@@ -20,10 +17,7 @@ const PICTURES: &[(&str, &str)] = &[
 
 /// Decodes the parts of a message, in the order in which the server writes them. An empty text is
 /// skipped. `calls` is the number of earlier calls of the turn.
-pub(super) fn decode_all(
-    fields: &mut Fields<'_>,
-    mut calls: usize,
-) -> Result<Vec<Part>, DecodeError> {
+pub(super) fn decode_all(fields: &mut Fields<'_>, mut calls: usize) -> Result<Vec<Part>> {
     let path = fields.path();
     let mut parts = Vec::new();
     let thinking = fields.string("thinking")?.filter(|text| !text.is_empty());
@@ -41,13 +35,13 @@ pub(super) fn decode_all(
     Ok(parts)
 }
 
-fn decode_text(fields: &mut Fields<'_>) -> Result<Option<Part>, DecodeError> {
+fn decode_text(fields: &mut Fields<'_>) -> Result<Option<Part>> {
     let path = fields.path();
     let text = fields.text("content")?.filter(|text| !text.is_empty());
     Ok(text.map(|text| Part::text(text).with_origin(Origin::at(&path.key("content")))))
 }
 
-fn decode_image(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+fn decode_image(wire: Json, path: Path<'_>) -> Result<Part> {
     let Json::String(data) = wire else {
         return Err(DecodeError::expected(DIALECT, &path, "an image in base64"));
     };
@@ -63,11 +57,7 @@ fn decode_image(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
 
 /// Decodes a call. An `index` that equals its position among the calls of the turn is dropped; any
 /// other (servers repeat or omit it, case 5) is stored.
-pub(super) fn decode_call(
-    wire: Json,
-    path: Path<'_>,
-    position: usize,
-) -> Result<Part, DecodeError> {
+pub(super) fn decode_call(wire: Json, path: Path<'_>, position: usize) -> Result<Part> {
     let mut outer = Fields::new(wire, path, DIALECT)?;
     let mut function = Fields::new(outer.need("function")?, path.key("function"), DIALECT)?;
     if function.peek("index").and_then(Json::as_u64) == u64::try_from(position).ok() {
@@ -82,15 +72,12 @@ pub(super) fn decode_call(
             Some(_) => return Err(function.expected("arguments", "an object")),
         },
     };
-    let rest = function.into_object();
-    if !rest.is_empty() {
-        outer.put_back("function", rest);
-    }
+    outer.put_back_rest("function", function.into_object());
     Ok(Part::call(call).with_origin(outer.origin()).with_extra(outer.into_extra()))
 }
 
 /// Decodes a message of role `tool`.
-pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode_outcome(wire: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     fields.take("role");
     let outcome = Outcome {
@@ -112,14 +99,10 @@ pub(super) fn encode_all(role: &'static str, parts: &[Part]) -> Object {
         object.insert("thinking", thinking.join("\n\n"));
     }
     let images: Vec<&str> = parts.iter().filter_map(image).collect();
-    if !images.is_empty() {
-        object.insert("images", images);
-    }
+    object.insert_filled("images", images);
     let calls = parts.iter().filter(|part| part.as_call().is_some()).enumerate();
     let calls: Vec<Json> = calls.map(|(position, part)| encode_call(part, position)).collect();
-    if !calls.is_empty() {
-        object.insert("tool_calls", calls);
-    }
+    object.insert_filled("tool_calls", calls);
     object
 }
 

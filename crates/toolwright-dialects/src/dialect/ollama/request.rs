@@ -3,14 +3,13 @@
 
 use super::wire::{DIALECT, PATH};
 use super::{part, tool};
-use crate::codec::{DecodeError, Fields, WireRequest, elements};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::part::Part;
-use toolwright_core::request::{Format, Request, SchemaFormat, Thinking};
+use crate::codec::{Fields, Result, WireRequest, elements};
+use toolwright_core::request::{Format, SchemaFormat, Thinking};
+use toolwright_core::{Message, Part, Request, Role};
 use toolwright_json::{Json, Object, Path};
 
 /// Decodes a body.
-pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
+pub(super) fn decode(wire: WireRequest) -> Result<Request> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
     request.messages =
@@ -52,7 +51,7 @@ pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
     Ok(request)
 }
 
-fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+fn decode_message(wire: Json, path: Path<'_>) -> Result<Message> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let origin = fields.origin();
     // The server lowers the case of roles, too.
@@ -71,7 +70,7 @@ fn decode_message(wire: Json, path: Path<'_>) -> Result<Message, DecodeError> {
 }
 
 /// Decodes `options`: limits and sampling are canonical, other fields stay extra.
-fn decode_options(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), DecodeError> {
+fn decode_options(fields: &mut Fields<'_>, request: &mut Request) -> Result<()> {
     let Some(wire) = fields.take("options") else { return Ok(()) };
     let mut own = Fields::new(wire, Path::ROOT.key("options"), DIALECT)?;
     let sampling = &mut request.sampling;
@@ -87,10 +86,7 @@ fn decode_options(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), 
     sampling.seed = own.number("seed")?;
     sampling.frequency_penalty = own.number("frequency_penalty")?;
     sampling.presence_penalty = own.number("presence_penalty")?;
-    let rest = own.into_object();
-    if !rest.is_empty() {
-        fields.put_back("options", rest);
-    }
+    fields.put_back_rest("options", own.into_object());
     Ok(())
 }
 
@@ -100,9 +96,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
     body.insert_some("model", request.model.as_deref());
     let messages = request.instructions.iter().chain(&request.messages).flat_map(encode_message);
     body.insert("messages", Json::Array(messages.collect()));
-    if !request.tools.is_empty() {
-        body.insert("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
-    }
+    body.insert_filled("tools", Json::Array(request.tools.iter().map(tool::encode).collect()));
     body.insert_some("stream", request.stream);
     body.insert_some("logprobs", request.sampling.logprobs);
     body.insert_some("top_logprobs", request.sampling.top_logprobs.clone());
@@ -113,9 +107,7 @@ pub(super) fn encode(request: Request) -> WireRequest {
         Some(Format::Text) | None => {}
     }
     let options = encode_options(&request);
-    if !options.is_empty() {
-        body.insert("options", options);
-    }
+    body.insert_filled("options", options);
     request.extra.write_into(DIALECT, &mut body);
     WireRequest { path: PATH.to_owned(), headers: vec![], body: Json::Object(body) }
 }
@@ -145,9 +137,7 @@ fn encode_options(request: &Request) -> Object {
     object.insert_some("temperature", sampling.temperature.clone());
     object.insert_some("top_p", sampling.top_p.clone());
     object.insert_some("top_k", sampling.top_k.clone());
-    if !sampling.stop.is_empty() {
-        object.insert("stop", sampling.stop.clone());
-    }
+    object.insert_filled("stop", sampling.stop.clone());
     object.insert_some("seed", sampling.seed.clone());
     object.insert_some("frequency_penalty", sampling.frequency_penalty.clone());
     object.insert_some("presence_penalty", sampling.presence_penalty.clone());

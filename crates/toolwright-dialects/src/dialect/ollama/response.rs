@@ -5,15 +5,10 @@
 
 use super::part;
 use super::wire::{self, DIALECT, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext, WireReply};
+use crate::codec::{Fields, ReplyContext, Result, WireReply};
 use toolwright_core::event::Start;
-use toolwright_core::extra::Extra;
-use toolwright_core::note;
-use toolwright_core::part::Part;
-use toolwright_core::response::{Response, Stop};
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Extra, Part, Response, Stop, Usage, note};
+use toolwright_json::{Json, Object, Path, object};
 
 /// A note on a stop: the server gave no reason.
 const NO_REASON: &str = note!("no_reason");
@@ -26,7 +21,7 @@ const DURATIONS: [&str; 4] =
 const UNMEASURED: u64 = 1;
 
 /// Decodes a body.
-pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+pub(super) fn decode(wire: WireReply) -> Result<Response> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["message"])?;
     if fields.boolean("done")? == Some(false) {
@@ -41,23 +36,17 @@ pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
 }
 
 /// Decodes `message`; its remaining fields stay extra.
-pub(super) fn decode_message(
-    fields: &mut Fields<'_>,
-    calls: usize,
-) -> Result<Vec<Part>, DecodeError> {
+pub(super) fn decode_message(fields: &mut Fields<'_>, calls: usize) -> Result<Vec<Part>> {
     let Some(wire) = fields.take("message") else { return Ok(vec![]) };
     let mut message = Fields::new(wire, Path::ROOT.key("message"), DIALECT)?;
     message.take("role");
     let parts = part::decode_all(&mut message, calls)?;
-    let rest = message.into_object();
-    if !rest.is_empty() {
-        fields.put_back("message", rest);
-    }
+    fields.put_back_rest("message", message.into_object());
     Ok(parts)
 }
 
 /// Decodes the fields that a response shares with each line of a stream.
-pub(super) fn decode_start(fields: &mut Fields<'_>) -> Result<Start, DecodeError> {
+pub(super) fn decode_start(fields: &mut Fields<'_>) -> Result<Start> {
     let mut start = Start { model: fields.string("model")?, ..Start::default() };
     if let Some(created) = fields.string("created_at")? {
         start.extra.insert(DIALECT, "created_at", created);
@@ -66,7 +55,7 @@ pub(super) fn decode_start(fields: &mut Fields<'_>) -> Result<Start, DecodeError
 }
 
 /// Decodes the stop reason; an absent one means an end.
-pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> {
+pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop> {
     for key in DURATIONS {
         if fields.peek(key).and_then(Json::as_u64) == Some(UNMEASURED) {
             fields.take(key);
@@ -83,7 +72,7 @@ pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> 
 }
 
 /// Decodes usage, which the server omits if it is zero.
-pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>, DecodeError> {
+pub(super) fn decode_usage(fields: &mut Fields<'_>) -> Result<Option<Usage>> {
     let (input, output) = (fields.u64("prompt_eval_count")?, fields.u64("eval_count")?);
     let said = input.is_some() || output.is_some();
     Ok(said.then(|| Usage { input, output, ..Usage::default() }))

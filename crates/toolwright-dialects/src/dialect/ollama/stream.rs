@@ -3,19 +3,16 @@
 
 use super::wire::DIALECT;
 use super::{fault, part, response};
-use crate::codec::{DecodeError, Fields, FrameStatus, ReplyContext, StreamDecoder, StreamEncoder};
+use crate::codec::{
+    Fields, FrameStatus, ReplyContext, Result, StreamDecoder, StreamEncoder, parse_frame,
+};
 use crate::frame::Frame;
 use toolwright_core::event::emit::Emitter;
 use toolwright_core::event::gather::Gatherer;
-use toolwright_core::event::{Delta, Event, Head, Start, Tail};
-use toolwright_core::extra::Extra;
-use toolwright_core::fault::FaultClass;
-use toolwright_core::part::{Body, Part, SectionKind};
-use toolwright_core::response::Stop;
-use toolwright_core::usage::Usage;
-use toolwright_core::wire_json;
-use toolwright_json::object;
-use toolwright_json::{Json, Line, Object, Path};
+use toolwright_core::event::{Delta, Head, Start, Tail};
+use toolwright_core::part::SectionKind;
+use toolwright_core::{Body, Event, Extra, FaultClass, Part, Stop, Usage};
+use toolwright_json::{Json, Line, Object, Path, object};
 
 /// The decoder of a stream.
 #[derive(Debug, Default)]
@@ -35,9 +32,8 @@ enum Kind {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
-        let value = wire_json::parse(&frame.data)
-            .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus> {
+        let value = parse_frame(frame, DIALECT)?;
         if value.get("error").is_some() {
             self.emit.fault(fault::decode_body(value, FaultClass::Internal)?, out);
             return Ok(FrameStatus::Known);
@@ -113,7 +109,7 @@ impl Decoder {
 }
 
 /// The encoder of a stream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Encoder {
     reply_context: ReplyContext,
     gatherer: Gatherer,
@@ -129,16 +125,7 @@ pub(super) struct Encoder {
 
 impl Encoder {
     pub(super) fn new(reply_context: &ReplyContext) -> Encoder {
-        Encoder {
-            reply_context: reply_context.clone(),
-            gatherer: Gatherer::default(),
-            start: Start::default(),
-            opening: Line::new(),
-            calls: 0,
-            section: 0,
-            stop: Stop::default(),
-            usage: None,
-        }
+        Encoder { reply_context: reply_context.clone(), ..Encoder::default() }
     }
 
     fn write(&mut self, event: Event, frames: &mut Vec<Frame>) {

@@ -1,14 +1,13 @@
 //! Tool definitions, nested as in OpenAI Chat. There is no tool choice.
 
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields};
+use crate::codec::{Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::tool::{Tool, ToolKind};
-use toolwright_json::object;
-use toolwright_json::{Json, Path};
+use toolwright_core::{Tool, ToolKind};
+use toolwright_json::{Json, Path, object};
 
 /// Decodes an element of `tools`.
-pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool> {
     let kind = wire.get("type").and_then(Json::as_str);
     if wire.get("function").is_some() || matches!(kind, None | Some("function" | "custom")) {
         return shape::decode_nested(wire, path, DIALECT);

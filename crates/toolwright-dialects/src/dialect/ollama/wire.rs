@@ -1,9 +1,7 @@
 //! Names and paths of Ollama's format.
 
 use crate::codec::Defaults;
-use toolwright_core::Dialect;
-use toolwright_core::date;
-use toolwright_core::response::StopReason;
+use toolwright_core::{Dialect, StopReason, date};
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Ollama;

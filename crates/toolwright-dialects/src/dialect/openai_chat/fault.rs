@@ -1,10 +1,9 @@
 //! Faults: `{"error": {"message", "type", "param", "code"}}`.
 
 use super::Quirks;
-use crate::codec::{DecodeError, Fields, WireReply};
-use toolwright_core::fault::{Fault, FaultClass};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Fields, Result, WireReply};
+use toolwright_core::{Fault, FaultClass};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The type of each class.
 const TYPES: &[(FaultClass, &str)] = &[
@@ -29,17 +28,7 @@ const CODES: &[(FaultClass, &str)] = &[
 
 /// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply, quirks: &Quirks) -> Fault {
-    let class = FaultClass::from_status(wire.status);
-    let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
-    let millis = wire.header("retry-after-ms").and_then(|value| value.parse().ok());
-    let request_id = wire.header("x-request-id").map(str::to_owned);
-    let mut fault = decode_body(wire.body, Some(class), quirks).unwrap_or_else(|_| {
-        Fault::new(class, format!("the upstream answered with status {}", wire.status))
-    });
-    fault.status = Some(wire.status);
-    fault.retry_after_ms = millis.or(seconds.map(|seconds| seconds.saturating_mul(1000)));
-    fault.request_id = request_id;
-    fault
+    wire.into_fault(Some("x-request-id"), |body, class| decode_body(body, Some(class), quirks))
 }
 
 /// Decodes an error within a stream.
@@ -50,11 +39,7 @@ pub(super) fn decode_stream(body: Json, quirks: &Quirks) -> Fault {
 
 /// Decodes an error object. LM Studio sends a string instead; vLLM once sent the fields without the
 /// object.
-fn decode_body(
-    body: Json,
-    class: Option<FaultClass>,
-    quirks: &Quirks,
-) -> Result<Fault, DecodeError> {
+fn decode_body(body: Json, class: Option<FaultClass>, quirks: &Quirks) -> Result<Fault> {
     let mut outer = Fields::new(body, Path::ROOT, quirks.dialect)?;
     let internal = class.unwrap_or(FaultClass::Internal);
     let mut inner = match outer.take("error") {

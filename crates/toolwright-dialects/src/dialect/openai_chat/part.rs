@@ -8,14 +8,10 @@ pub(super) use content::{decode_content, encode_content};
 
 use super::Quirks;
 use super::wire::{self, CONTENT, KEY, LEGACY, PLACE};
-use crate::codec::{DecodeError, Fields, elements};
-use toolwright_core::call::{Arguments, Call};
-use toolwright_core::extra::Extra;
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Part, Reasoning};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Fields, Result, elements};
+use toolwright_core::part::Reasoning;
+use toolwright_core::{Arguments, Body, Call, Extra, Origin, Outcome, Part};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The recipient of an assistant message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,10 +55,7 @@ pub(super) fn reasoning_key(extra: &Extra, quirks: &Quirks) -> &'static str {
 }
 
 /// Takes the content of an assistant message: thinking, content, refusal and calls, in this order.
-pub(super) fn decode_turn(
-    fields: &mut Fields<'_>,
-    quirks: &Quirks,
-) -> Result<Vec<Part>, DecodeError> {
+pub(super) fn decode_turn(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Vec<Part>> {
     let path = fields.path();
     let mut parts = Vec::new();
     if let Some((key, text)) = take_reasoning(fields, quirks) {
@@ -119,9 +112,7 @@ pub(super) fn encode_turn(
             _ => content.push(part),
         }
     }
-    if !calls.is_empty() {
-        said.insert("tool_calls", calls);
-    }
+    said.insert_filled("tool_calls", calls);
     let nothing = note.cloned().unwrap_or_else(|| quirks.nothing(parts));
     let is_text_only = !content.is_empty() && content.iter().all(|part| part.is_text());
     object.insert(
@@ -156,11 +147,7 @@ pub(super) fn is_hosted_call(wire: &Json) -> bool {
 }
 
 /// Decodes an element of `tool_calls`.
-pub(super) fn decode_call(
-    wire: Json,
-    path: Path<'_>,
-    quirks: &Quirks,
-) -> Result<Part, DecodeError> {
+pub(super) fn decode_call(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part> {
     let hosted = is_hosted_call(&wire);
     let mut outer = Fields::new(wire, path, quirks.dialect)?;
     if hosted {
@@ -190,7 +177,7 @@ pub(super) fn decode_call(
     Ok(part.with_origin(origin).with_extra(extra))
 }
 
-fn decode_legacy_call(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part, DecodeError> {
+fn decode_legacy_call(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part> {
     let mut fields = Fields::new(wire, path, quirks.dialect)?;
     let name = fields.need_string("name")?;
     let call = Call { id: None, name, arguments: decode_arguments(&mut fields) };
@@ -230,7 +217,7 @@ fn function(part: &Part, call: &Call, quirks: &Quirks) -> Object {
 }
 
 /// Decodes a message with the role `tool`, or the legacy `function`.
-pub(super) fn decode_outcome(mut fields: Fields<'_>, quirks: &Quirks) -> Result<Part, DecodeError> {
+pub(super) fn decode_outcome(mut fields: Fields<'_>, quirks: &Quirks) -> Result<Part> {
     fields.take("role");
     let outcome = Outcome {
         call_id: fields.filled("tool_call_id")?,

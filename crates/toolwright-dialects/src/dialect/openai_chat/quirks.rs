@@ -2,14 +2,13 @@
 //! in `docs/dialects/openai-chat.md` and `docs/dialects/vendors.md`.
 
 use crate::codec::{EmbedFormat, Target};
-use toolwright_core::Dialect;
-use toolwright_core::part::{Body, MediaKind, Part};
+use toolwright_core::part::MediaKind;
 use toolwright_core::profile::{
     ChoiceRule, ContentRule, Family, FormatRule, IdRule, KnownFields, LateSystem, MediaRule,
     NameRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Strictness, Subset,
     SystemRule, ThinkingRule, ToolRule, family,
 };
-use toolwright_core::response::StopReason;
+use toolwright_core::{Body, Dialect, Part, StopReason};
 use toolwright_json::Json;
 
 /// The quirks of one vendor. Everything else is as in OpenAI.

@@ -3,15 +3,13 @@
 use super::part::{self, Reader};
 use super::wire::{self, CONTENT, KEY, LEGACY};
 use super::{Quirks, ThinkingSwitch, tool};
-use crate::codec::{DecodeError, Fields, WireRequest, elements};
-use toolwright_core::message::{Message, Role};
-use toolwright_core::part::{Body, Part};
-use toolwright_core::request::{Format, Request, SchemaFormat, Thinking};
-use toolwright_json::object;
-use toolwright_json::{Json, Key, Object, Path};
+use crate::codec::{Fields, Result, WireRequest, elements};
+use toolwright_core::request::{Format, SchemaFormat, Thinking};
+use toolwright_core::{Body, Message, Part, Request, Role};
+use toolwright_json::{Json, Key, Object, Path, object};
 
 /// Decodes a body.
-pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Request, DecodeError> {
+pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Request> {
     let mut fields = Fields::new(body, Path::ROOT, quirks.dialect)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
     request.messages =
@@ -48,7 +46,7 @@ pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Request, DecodeError
     Ok(request)
 }
 
-fn decode_message(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Message, DecodeError> {
+fn decode_message(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Message> {
     let mut fields = Fields::new(wire, path, quirks.dialect)?;
     let origin = fields.origin();
     let role = match fields.need_string("role")?.as_str() {
@@ -79,11 +77,7 @@ fn decode_message(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Message
 }
 
 /// Decodes `tools` and `tool_choice`, or the legacy `functions` and `function_call`.
-fn decode_tools(
-    fields: &mut Fields<'_>,
-    request: &mut Request,
-    quirks: &Quirks,
-) -> Result<(), DecodeError> {
+fn decode_tools(fields: &mut Fields<'_>, request: &mut Request, quirks: &Quirks) -> Result<()> {
     let legacy = fields.peek("functions").is_some() && fields.peek("tools").is_none();
     let (tools, choice) =
         if legacy { ("functions", "function_call") } else { ("tools", "tool_choice") };
@@ -99,10 +93,7 @@ fn decode_tools(
     Ok(())
 }
 
-fn decode_thinking(
-    fields: &mut Fields<'_>,
-    quirks: &Quirks,
-) -> Result<Option<Thinking>, DecodeError> {
+fn decode_thinking(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Thinking>> {
     let mut thinking = Thinking::default();
     if quirks.thinking != ThinkingSwitch::Reasoning {
         thinking.effort = fields.string("reasoning_effort")?;
@@ -142,7 +133,7 @@ fn decode_thinking(
 }
 
 /// Decodes `response_format`; one of an unknown type stays extra.
-fn decode_format(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Format>, DecodeError> {
+fn decode_format(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Format>> {
     let Some(wire) = fields.take("response_format") else { return Ok(None) };
     let path = Path::ROOT.key("response_format");
     let schema = wire.pointer("/json_schema/schema").is_some();
@@ -203,9 +194,7 @@ pub(super) fn encode(request: Request, quirks: &Quirks) -> WireRequest {
     body.insert_some("temperature", request.sampling.temperature);
     body.insert_some("top_p", request.sampling.top_p);
     body.insert_some("top_k", request.sampling.top_k);
-    if !request.sampling.stop.is_empty() {
-        body.insert("stop", request.sampling.stop);
-    }
+    body.insert_filled("stop", request.sampling.stop);
     body.insert_some("seed", request.sampling.seed);
     body.insert_some("frequency_penalty", request.sampling.frequency_penalty);
     body.insert_some("presence_penalty", request.sampling.presence_penalty);

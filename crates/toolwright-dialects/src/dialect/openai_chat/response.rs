@@ -10,17 +10,14 @@ pub(super) use summary::summarize;
 use super::Quirks;
 use super::part::{self, Reader};
 use super::wire::{CONTENT, OWN_STOPS, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext};
+use crate::codec::{Fields, ReplyContext, Result};
 use toolwright_core::event::Start;
-use toolwright_core::extra::{BESIDE, Extra};
-use toolwright_core::note;
-use toolwright_core::response::{Response, Stop, StopReason};
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::extra::BESIDE;
+use toolwright_core::{Extra, Response, Stop, StopReason, Usage, note};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes a body.
-pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Response, DecodeError> {
+pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Response> {
     let mut fields = Fields::new(body, Path::ROOT, quirks.dialect)?;
     fields.require_reply(&["choices"])?;
     let mut choices = fields.array("choices")?.into_iter();
@@ -48,7 +45,7 @@ pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Response, DecodeErro
 }
 
 /// Takes the stop reason, and drops fields without information.
-pub(super) fn take_choice(choice: &mut Fields<'_>) -> Result<Option<String>, DecodeError> {
+pub(super) fn take_choice(choice: &mut Fields<'_>) -> Result<Option<String>> {
     choice.take("index");
     drop_null(choice, "logprobs");
     choice.string("finish_reason")
@@ -116,7 +113,7 @@ fn take_object(object: &mut Object, key: &str) -> Object {
 }
 
 /// Decodes the fields that a response shares with each chunk of a stream.
-pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
+pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start> {
     fields.take("object");
     let id = fields.filled("id")?;
     let model = fields.string("model")?.filter(|model| !model.is_empty());
@@ -127,10 +124,7 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
 const CACHED: &str = "cached_tokens";
 
 /// Takes usage; cached tokens are included in the input here.
-pub(super) fn decode_usage(
-    fields: &mut Fields<'_>,
-    quirks: &Quirks,
-) -> Result<Option<Usage>, DecodeError> {
+pub(super) fn decode_usage(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Usage>> {
     let path = fields.path();
     let Some(wire) = fields.take("usage") else { return Ok(None) };
     let path = path.key("usage");

@@ -2,15 +2,13 @@
 
 use super::wire::{self, flatten, nest};
 use super::{Quirks, ToolShape};
-use crate::codec::{DecodeError, Fields};
+use crate::codec::{DecodeError, Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::extra::Extra;
-use toolwright_core::tool::{Tool, ToolChoice, ToolKind};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Extra, Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes an element of `tools`, nested or flat (case 11).
-pub(super) fn decode(mut wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeError> {
+pub(super) fn decode(mut wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool> {
     let dialect = quirks.dialect;
     let is_custom = match wire.get("type").and_then(Json::as_str) {
         None | Some("function") => false,
@@ -32,7 +30,7 @@ pub(super) fn decode(mut wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<
     Ok(Tool { cache, ..tool })
 }
 
-fn custom(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeError> {
+fn custom(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool> {
     let mut fields = Fields::new(wire, path, quirks.dialect)?;
     fields.take("type");
     let format = shape::take_format(&mut fields, quirks.dialect)?;
@@ -47,7 +45,7 @@ fn custom(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeErr
 }
 
 /// Decodes a tool of an unknown type, which never becomes a nameless function (case 12).
-fn hosted(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool, DecodeError> {
+fn hosted(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool> {
     let mut fields = Fields::new(wire.clone(), path, quirks.dialect)?;
     let kind = fields.string("type")?;
     let name = fields.string("name")?.or(kind).unwrap_or_default();
@@ -95,11 +93,7 @@ fn definition(tool: &Tool) -> Object {
 }
 
 /// Decodes `tool_choice` or the legacy `function_call`.
-pub(super) fn decode_choice(
-    wire: Json,
-    path: Path<'_>,
-    quirks: &Quirks,
-) -> Result<ToolChoice, DecodeError> {
+pub(super) fn decode_choice(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<ToolChoice> {
     let choice = match &wire {
         Json::String(word) => match word.as_str() {
             "auto" => Some(ToolChoice::Auto),

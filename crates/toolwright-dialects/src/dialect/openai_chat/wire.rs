@@ -2,13 +2,10 @@
 
 use super::Quirks;
 use crate::codec::{Defaults, Fields};
-use toolwright_core::extra::{BESIDE, Extra};
-use toolwright_core::note;
-use toolwright_core::origin::Origin;
+use toolwright_core::extra::BESIDE;
 use toolwright_core::part::CacheMark;
-use toolwright_core::response::StopReason;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Extra, Origin, StopReason, note};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The paths of canonical fields. The id of a call is beside the object with its name and
 /// arguments.

@@ -1,11 +1,9 @@
 //! Faults: `{"error":{"message","type","param","code"}}`, in streams also flat or in a response.
 
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields, WireReply};
-use toolwright_core::fault::{Fault, FaultClass};
-use toolwright_core::note;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Fields, Result, WireReply};
+use toolwright_core::{Fault, FaultClass, note};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The codes that determine the class if there is no status: those of `response.failed`.
 const CODES: &[(FaultClass, &str)] = &[
@@ -20,19 +18,10 @@ const CODES: &[(FaultClass, &str)] = &[
 
 /// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {
-    let class = FaultClass::from_status(wire.status);
-    let mut fault = decode_body(wire.body.clone(), class).unwrap_or_else(|_| {
-        Fault::new(class, format!("the upstream answered with status {}", wire.status))
-    });
-    fault.status = Some(wire.status);
-    let seconds = wire.header("retry-after").and_then(|value| value.parse::<u64>().ok());
-    let millis = wire.header("retry-after-ms").and_then(|value| value.parse().ok());
-    fault.retry_after_ms = millis.or(seconds.map(|seconds| seconds.saturating_mul(1000)));
-    fault.request_id = wire.header("x-request-id").map(str::to_owned);
-    fault
+    wire.into_fault(Some("x-request-id"), decode_body)
 }
 
-fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
+fn decode_body(body: Json, class: FaultClass) -> Result<Fault> {
     let mut outer = Fields::new(body, Path::ROOT, DIALECT)?;
     // Compatible vendors may send a string instead.
     if let Some(text) = outer.tag("error") {
@@ -46,7 +35,7 @@ fn decode_body(body: Json, class: FaultClass) -> Result<Fault, DecodeError> {
 }
 
 /// Decodes an error event of a stream, flat as the vendor sends it or with an inner `error`.
-pub(super) fn decode_event(mut event: Fields<'_>) -> Result<Fault, DecodeError> {
+pub(super) fn decode_event(mut event: Fields<'_>) -> Result<Fault> {
     event.take("type");
     event.take("sequence_number");
     if event.peek("error").is_some() {
@@ -62,7 +51,7 @@ pub(super) fn decode_event(mut event: Fields<'_>) -> Result<Fault, DecodeError> 
 }
 
 /// Decodes the failure of a response.
-pub(super) fn decode_failed(response: &mut Fields<'_>) -> Result<Fault, DecodeError> {
+pub(super) fn decode_failed(response: &mut Fields<'_>) -> Result<Fault> {
     if response.peek("error").is_none() {
         return Ok(Fault::new(FaultClass::Internal, "the upstream's response failed"));
     }
@@ -81,7 +70,7 @@ fn classed(mut fault: Fault) -> Fault {
     fault
 }
 
-fn decode_error(error: &mut Fields<'_>, class: FaultClass) -> Result<Fault, DecodeError> {
+fn decode_error(error: &mut Fields<'_>, class: FaultClass) -> Result<Fault> {
     let mut fault = Fault::new(class, error.need_string("message")?);
     fault.param = error.string("param")?;
     // Compatible vendors send numbers, which are encoded unchanged.

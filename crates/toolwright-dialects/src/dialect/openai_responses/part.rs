@@ -14,14 +14,10 @@ pub(super) use write::{BEGUN, Writer, is_content, is_joined, take_usual};
 use content::Side;
 
 use super::wire::{CUSTOM, DIALECT, EMPTY, JOINED, LOADED, OUTER};
-use crate::codec::{DecodeError, Fields};
-use toolwright_core::call::{Arguments, Call};
-use toolwright_core::extra::Extra;
-use toolwright_core::message::{Message, Role};
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Part, Reasoning, Section, SectionKind, Signature};
+use crate::codec::{DecodeError, Fields, Result};
+use toolwright_core::part::{Reasoning, Section, SectionKind, Signature};
 use toolwright_core::tool::qualified_name;
+use toolwright_core::{Arguments, Body, Call, Extra, Message, Origin, Outcome, Part, Role};
 use toolwright_json::{Json, Object, Path};
 
 /// Returns the type of an item; a message may omit it.
@@ -31,7 +27,7 @@ pub(super) fn kind(item: &Json) -> Option<&str> {
 }
 
 /// Decodes an item that is one part: a call or an outcome.
-pub(super) fn decode_one(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode_one(item: Json, path: Path<'_>) -> Result<Part> {
     let mut parts = Vec::new();
     decode(item, path, &mut parts)?;
     parts.pop().ok_or_else(|| DecodeError::expected(DIALECT, &path, "a call or its output"))
@@ -44,7 +40,7 @@ pub(super) fn decode_output(
     path: Path<'_>,
     place: (&str, usize),
     parts: &mut Vec<Part>,
-) -> Result<(), DecodeError> {
+) -> Result<()> {
     if is_known(&item) {
         take_usual(&mut item, place, write::COMPLETED);
     }
@@ -52,7 +48,7 @@ pub(super) fn decode_output(
 }
 
 /// Decodes an item of a turn and appends its parts.
-pub(super) fn decode(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), DecodeError> {
+pub(super) fn decode(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<()> {
     let part = match kind(&item).filter(|_| is_known(&item)) {
         Some("message") => return decode_turn(item, path, parts),
         Some("reasoning") => decode_reasoning(item, path)?,
@@ -98,7 +94,7 @@ fn is_turn(item: &Json) -> bool {
     own && item.get("content").is_some_and(|content| content.as_array() != Some(&[]))
 }
 
-fn decode_turn(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<(), DecodeError> {
+fn decode_turn(item: Json, path: Path<'_>, parts: &mut Vec<Part>) -> Result<()> {
     let mut fields = Fields::new(item, path, DIALECT)?;
     let content = fields.need("content")?;
     let mut outer = own_fields(fields);
@@ -150,7 +146,7 @@ fn place(part: &mut Part, index: usize, outer: &Object) {
 }
 
 /// Decodes a message that is not the model's.
-pub(super) fn decode_message(item: Json, path: Path<'_>) -> Result<Message, DecodeError> {
+pub(super) fn decode_message(item: Json, path: Path<'_>) -> Result<Message> {
     let mut fields = Fields::new(item, path, DIALECT)?;
     let role = match fields.need_string("role")?.as_str() {
         "user" => Role::User,
@@ -163,7 +159,7 @@ pub(super) fn decode_message(item: Json, path: Path<'_>) -> Result<Message, Deco
     Ok(Message { role, parts, origin: fields.origin(), extra: fields.into_extra() })
 }
 
-fn decode_call(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+fn decode_call(item: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(item, path, DIALECT)?;
     let id = Some(fields.need_string("call_id")?);
     let name = take_name(&mut fields)?.ok_or_else(|| fields.missing("name"))?;
@@ -177,7 +173,7 @@ fn decode_call(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
 }
 
 /// Takes the name of a tool, with its namespace.
-fn take_name(fields: &mut Fields<'_>) -> Result<Option<String>, DecodeError> {
+fn take_name(fields: &mut Fields<'_>) -> Result<Option<String>> {
     let name = fields.string("name")?;
     match name {
         Some(name) => Ok(Some(match fields.filled("namespace")? {
@@ -192,7 +188,7 @@ fn take_name(fields: &mut Fields<'_>) -> Result<Option<String>, DecodeError> {
     }
 }
 
-fn decode_outcome(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+fn decode_outcome(item: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(item, path, DIALECT)?;
     let custom = fields.need_string("type")? == "custom_tool_call_output";
     let output = fields.need("output")?;
@@ -233,7 +229,7 @@ fn has_plain_sections(item: &Json) -> bool {
     })
 }
 
-fn decode_reasoning(item: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+fn decode_reasoning(item: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(item, path, DIALECT)?;
     fields.take("type");
     let mut sections = Vec::new();

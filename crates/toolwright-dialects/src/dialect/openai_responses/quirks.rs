@@ -3,6 +3,7 @@
 
 use super::wire::DIALECT;
 use crate::codec::Target;
+use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::{Audio, Document, Image};
 use toolwright_core::profile::{
     ChoiceRule, ContentRule, Family, FormatRule, HostedChoice, HostedKind, HostedMark,
@@ -10,7 +11,6 @@ use toolwright_core::profile::{
     ReasoningRule, ReplyRule, SamplingRule, SchemaRule, ShowRule, Strictness, Subset, SystemRule,
     ThinkingRule, ToolRule, TurnRule, family,
 };
-use toolwright_core::response::StopReason;
 
 /// Media in user messages.
 const MEDIA: MediaRule = MediaRule {

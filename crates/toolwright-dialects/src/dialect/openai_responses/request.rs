@@ -4,16 +4,11 @@ use std::collections::BTreeSet;
 
 use super::wire::{ADDITIONAL, DIALECT, LOADED, PATH};
 use super::{part, tool};
-use crate::codec::{DecodeError, Fields, WireRequest};
-use toolwright_core::extra::Extra;
-use toolwright_core::message::{Message, Role};
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Part};
-use toolwright_core::request::{Format, Request, SchemaFormat, Thinking};
-use toolwright_core::tool::{Tool, qualified_name};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{DecodeError, Fields, Result, WireRequest};
+use toolwright_core::request::{Format, SchemaFormat, Thinking};
+use toolwright_core::tool::qualified_name;
+use toolwright_core::{Body, Extra, Message, Origin, Outcome, Part, Request, Role, Tool};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Fields of the request that a response repeats.
 const ECHO: [&str; 14] = [
@@ -37,7 +32,7 @@ const ECHO: [&str; 14] = [
 const LOGPROBS: &str = "message.output_text.logprobs";
 
 /// Decodes a body.
-pub(super) fn decode(wire: WireRequest) -> Result<Request, DecodeError> {
+pub(super) fn decode(wire: WireRequest) -> Result<Request> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     let mut request = Request { model: fields.string("model")?, ..Request::default() };
     if let Some(text) = fields.string("instructions")? {
@@ -118,10 +113,7 @@ fn qualify(request: &mut Request) {
 }
 
 /// Takes a nested object.
-fn open(
-    fields: &mut Fields<'_>,
-    key: &'static str,
-) -> Result<Option<Fields<'static>>, DecodeError> {
+fn open(fields: &mut Fields<'_>, key: &'static str) -> Result<Option<Fields<'static>>> {
     let own = fields.take(key);
     own.map(|own| Fields::new(own, Path::ROOT.key(key), DIALECT)).transpose()
 }
@@ -138,7 +130,7 @@ struct Input {
 
 /// Decodes `input`: a string is a user message. Consecutive items of a model's turn are one
 /// message.
-fn decode_input(input: Option<Json>) -> Result<Input, DecodeError> {
+fn decode_input(input: Option<Json>) -> Result<Input> {
     let path = Path::ROOT.key("input");
     let items = match input {
         None => return Ok(Input::default()),
@@ -161,7 +153,7 @@ fn decode_input(input: Option<Json>) -> Result<Input, DecodeError> {
 }
 
 impl Input {
-    fn item(&mut self, item: Json, path: Path<'_>) -> Result<(), DecodeError> {
+    fn item(&mut self, item: Json, path: Path<'_>) -> Result<()> {
         let role = match part::kind(&item) {
             Some("additional_tools") => {
                 self.load(&item, path)?;
@@ -222,7 +214,7 @@ impl Input {
     }
 
     /// Takes the tools that an item defines.
-    fn load(&mut self, item: &Json, path: Path<'_>) -> Result<(), DecodeError> {
+    fn load(&mut self, item: &Json, path: Path<'_>) -> Result<()> {
         let mut fields = Fields::new(item.clone(), path, DIALECT)?;
         let tools = tool::decode_all(fields.array("tools")?, path.key("tools"))?;
         self.loaded.extend(tools.into_iter().map(|tool| Tool { loaded: true, ..tool }));
@@ -231,7 +223,7 @@ impl Input {
 }
 
 /// Decodes `text.format`; a format of an unknown type stays extra.
-fn decode_format(text: &mut Fields<'_>) -> Result<Option<Format>, DecodeError> {
+fn decode_format(text: &mut Fields<'_>) -> Result<Option<Format>> {
     let kind = text.peek("format").and_then(|format| format.get("type")).and_then(Json::as_str);
     if !matches!(kind, Some("text" | "json_object" | "json_schema")) {
         return Ok(None);
@@ -264,13 +256,9 @@ pub(super) fn encode(request: Request) -> WireRequest {
     if let Some(Json::Array(last)) = request.extra.get(DIALECT, ADDITIONAL) {
         items.extend(last.iter().cloned());
     }
-    if !items.is_empty() {
-        body.insert("input", Json::Array(items));
-    }
+    body.insert_filled("input", Json::Array(items));
     let tools = tool::encode_all(&request.tools);
-    if !tools.is_empty() {
-        body.insert("tools", Json::Array(tools));
-    }
+    body.insert_filled("tools", Json::Array(tools));
     let choice = request.tool_choice.as_ref();
     body.insert_some("tool_choice", choice.map(|own| tool::encode_choice(own, &request.tools)));
     body.insert_some("parallel_tool_calls", request.parallel);

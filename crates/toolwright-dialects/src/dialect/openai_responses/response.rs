@@ -2,18 +2,14 @@
 
 use super::part;
 use super::wire::{DIALECT, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext, WireReply};
+use crate::codec::{Fields, ReplyContext, Result, WireReply};
 use toolwright_core::event::Start;
-use toolwright_core::message::Role;
 use toolwright_core::note::{self, is_note};
-use toolwright_core::part::Part;
-use toolwright_core::response::{Response, Stop, StopReason};
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Part, Response, Role, Stop, StopReason, Usage};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes a body.
-pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
+pub(super) fn decode(wire: WireReply) -> Result<Response> {
     let mut fields = Fields::new(wire.body, Path::ROOT, DIALECT)?;
     fields.require_reply(&["output"])?;
     let mut parts = Vec::new();
@@ -29,7 +25,7 @@ pub(super) fn decode(wire: WireReply) -> Result<Response, DecodeError> {
 }
 
 /// Decodes the fields that a response shares with the first event of a stream.
-pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError> {
+pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start> {
     for key in ["object", "output", "status", "error", "incomplete_details", "usage"] {
         fields.take(key);
     }
@@ -46,7 +42,7 @@ pub(super) fn decode_start(mut fields: Fields<'_>) -> Result<Start, DecodeError>
 }
 
 /// Decodes the stop reason. The vendor's own words are stored if we would write others.
-pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop, DecodeError> {
+pub(super) fn decode_stop(fields: &mut Fields<'_>) -> Result<Stop> {
     let status = fields.string("status")?;
     let details = fields.take("incomplete_details");
     let error = fields.take("error");
@@ -93,10 +89,7 @@ fn reason(status: Option<&str>, word: Option<&str>) -> StopReason {
 
 /// Decodes usage. `input_tokens` includes cache reads and writes; the three canonical counts add up
 /// to it.
-pub(super) fn decode_usage(
-    fields: &mut Fields<'_>,
-    path: Path<'_>,
-) -> Result<Option<Usage>, DecodeError> {
+pub(super) fn decode_usage(fields: &mut Fields<'_>, path: Path<'_>) -> Result<Option<Usage>> {
     let Some(wire) = fields.take("usage") else { return Ok(None) };
     let path = path.key("usage");
     let mut own = Fields::new(wire, path, DIALECT)?;

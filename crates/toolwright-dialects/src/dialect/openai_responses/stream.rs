@@ -11,9 +11,8 @@ pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
 
 use toolwright_core::event::split::split_part;
-use toolwright_core::event::{Delta, Event, Head, Tail};
-use toolwright_core::extra::Extra;
-use toolwright_core::part::Part;
+use toolwright_core::event::{Delta, Head, Tail};
+use toolwright_core::{Event, Extra, Part};
 
 /// The events of a part.
 struct Steps {

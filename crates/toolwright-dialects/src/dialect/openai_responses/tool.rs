@@ -7,14 +7,14 @@ pub(super) use client::{is_client_search, is_local};
 pub(super) use namespace::{decode_all, encode_all};
 
 use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields};
+use crate::codec::{DecodeError, Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::tool::{Tool, ToolChoice, ToolKind, split_name};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::tool::split_name;
+use toolwright_core::{Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes an element of `tools` that is one tool.
-pub(super) fn decode_one(wire: Json) -> Result<Tool, DecodeError> {
+pub(super) fn decode_one(wire: Json) -> Result<Tool> {
     let mut tools = Vec::new();
     namespace::decode_element(wire, Path::ROOT, &mut tools)?;
     match (tools.pop(), tools.is_empty()) {
@@ -25,7 +25,7 @@ pub(super) fn decode_one(wire: Json) -> Result<Tool, DecodeError> {
 
 /// Decodes an element of `tools`: a flat or a nested function, a custom tool, a tool that the
 /// client runs by its type, or a hosted tool.
-fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+fn decode(wire: Json, path: Path<'_>) -> Result<Tool> {
     match wire.get("type").and_then(Json::as_str) {
         None | Some("function") => shape::decode(wire, path, DIALECT),
         Some("custom") => custom(wire, path),
@@ -35,7 +35,7 @@ fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
 }
 
 /// Decodes a tool with free text, flat or nested as in Chat.
-fn custom(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+fn custom(wire: Json, path: Path<'_>) -> Result<Tool> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     fields.take("type");
     if let Some(inner) = fields.take("custom") {
@@ -58,9 +58,7 @@ fn nested_format(format: Json) -> Json {
         Json::Object(mut flat) if !flat.contains_key("grammar") => {
             let Some(kind) = flat.remove("type") else { return Json::Object(flat) };
             let mut format = object! {"type": kind};
-            if !flat.is_empty() {
-                format.insert("grammar", flat);
-            }
+            format.insert_filled("grammar", flat);
             Json::Object(format)
         }
         other => other,
@@ -86,7 +84,7 @@ fn unwrapped(mut outer: Object, wrapper: &str) -> Object {
 }
 
 /// Decodes a hosted tool, by its type. It never becomes a function (case 12).
-fn hosted(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+fn hosted(wire: Json, path: Path<'_>) -> Result<Tool> {
     let mut fields = Fields::new(wire.clone(), path, DIALECT)?;
     let kind = fields.string("type")?;
     let name = fields.string("name")?.or(kind).unwrap_or_default();
@@ -115,11 +113,7 @@ fn definition(tool: &Tool) -> Json {
 }
 
 /// Decodes `tool_choice`; a choice that would be encoded differently stays opaque.
-pub(super) fn decode_choice(
-    wire: Json,
-    path: Path<'_>,
-    tools: &[Tool],
-) -> Result<ToolChoice, DecodeError> {
+pub(super) fn decode_choice(wire: Json, path: Path<'_>, tools: &[Tool]) -> Result<ToolChoice> {
     let wire = match wire {
         Json::String(_) => wire,
         Json::Object(object) => Json::Object(flat_choice(object)),

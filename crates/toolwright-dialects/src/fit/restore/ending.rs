@@ -3,10 +3,8 @@
 use super::Restorer;
 use crate::fit::extras;
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::origin::Origin;
 use toolwright_core::profile::ReplyRule;
-use toolwright_core::response::{Stop, StopReason};
-use toolwright_core::usage::Usage;
+use toolwright_core::{Origin, Stop, StopReason, Usage};
 
 impl Restorer {
     pub(super) fn stop(&mut self, mut stop: Stop) -> Stop {

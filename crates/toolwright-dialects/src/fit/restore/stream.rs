@@ -2,15 +2,12 @@
 
 use super::Restorer;
 use crate::fit::extras;
-use toolwright_core::call::{Arguments, Call};
 use toolwright_core::event::join::Open;
 use toolwright_core::event::split::split_part;
-use toolwright_core::event::{Delta, Event, Head, Tail};
-use toolwright_core::extra::Extra;
+use toolwright_core::event::{Delta, Head, Tail};
 use toolwright_core::loss::{Severity, Site};
-use toolwright_core::origin::Origin;
 use toolwright_core::part::SectionKind;
-use toolwright_core::response::StopReason;
+use toolwright_core::{Arguments, Call, Event, Extra, Origin, StopReason};
 
 /// The state of a part of the source stream.
 #[derive(Debug)]

@@ -15,21 +15,18 @@ use tokio_util::sync::DropGuard;
 use toolwright_catalog::runtime::{EventSender, Runner, split_files};
 use toolwright_catalog::{Access, Catalog, Function};
 use toolwright_core::json::Object;
-use toolwright_core::{Arguments, Call};
-use toolwright_core::{Json, object};
+use toolwright_core::{Arguments, Call, Json, object};
 use toolwright_runtime::call::journal::{Begun, Intent, JournalError, SharedJournal};
 use toolwright_runtime::call::{CallResult, CallStatus, canonical};
-use toolwright_runtime::error::CallErrorKind;
 use toolwright_runtime::toolbox::CompiledTool;
-use toolwright_runtime::{Context, Session, Toolbox};
+use toolwright_runtime::{CallErrorKind, Context, Session, Toolbox};
 
 use super::refusal::Refusal;
 use super::{functions, text};
-use crate::fault;
 use crate::http::{Reply, Share, event_reply};
-use crate::idempotency;
 use crate::key::{Client, Removal};
 use crate::telemetry::RequestId;
+use crate::{fault, idempotency};
 
 /// Maximum number of calls of a request.
 const MAX_CALLS: usize = 100;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{ConfigError, Names, OFFLINE, Table, Value, name};
+use crate::config::{Names, OFFLINE, Result, Table, Value, name};
 
 /// An alias of models.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,10 +16,7 @@ pub struct Alias {
 }
 
 /// Reads `[models]`.
-pub(crate) fn read(
-    table: Table<'_>,
-    names: &Names,
-) -> Result<BTreeMap<String, Alias>, ConfigError> {
+pub(crate) fn read(table: Table<'_>, names: &Names) -> Result<BTreeMap<String, Alias>> {
     let mut aliases = BTreeMap::new();
     let mut errors = Vec::new();
     for (name, entry) in table.entries() {
@@ -39,7 +36,7 @@ pub(crate) fn read(
     Ok(aliases)
 }
 
-fn alias(entry: Value<'_>, names: &Names) -> Result<Alias, ConfigError> {
+fn alias(entry: Value<'_>, names: &Names) -> Result<Alias> {
     if !entry.is_table() {
         return Ok(Alias { targets: targets(entry, names)?, ..Alias::default() });
     }
@@ -61,7 +58,7 @@ fn alias(entry: Value<'_>, names: &Names) -> Result<Alias, ConfigError> {
     Ok(Alias { targets, tools, max_tokens })
 }
 
-fn targets(entry: Value<'_>, names: &Names) -> Result<Vec<String>, ConfigError> {
+fn targets(entry: Value<'_>, names: &Names) -> Result<Vec<String>> {
     if entry.is_text() {
         return Ok(vec![target(&entry, names)?]);
     }
@@ -73,7 +70,7 @@ fn targets(entry: Value<'_>, names: &Names) -> Result<Vec<String>, ConfigError> 
     elements.iter().map(|element| target(element, names)).collect()
 }
 
-fn target(value: &Value<'_>, names: &Names) -> Result<String, ConfigError> {
+fn target(value: &Value<'_>, names: &Names) -> Result<String> {
     let text = value.words()?;
     match text.split_once('/') {
         None => Ok(text),

@@ -14,7 +14,7 @@ use toolwright_runtime::upstream::{
 };
 
 use super::upstream::{Access, ProxySetting, UpstreamSettings};
-use crate::config::{ConfigError, Env, name};
+use crate::config::{ConfigError, Env, Result, name};
 
 /// Creates every upstream over HTTP, by the name that prefixes its models: those of a file, and those that the environment
 /// has keys for.
@@ -22,7 +22,7 @@ pub(crate) fn remotes(
     upstreams: &BTreeMap<String, UpstreamSettings>,
     file: Option<&Path>,
     env: Env<'_>,
-) -> Result<BTreeMap<String, Remote>, ConfigError> {
+) -> Result<BTreeMap<String, Remote>> {
     let mut remotes = BTreeMap::new();
     for (name, upstream) in upstreams {
         let created = remote(name, upstream, env).map_err(|what| {

@@ -9,7 +9,7 @@ use toolwright_dialects::dialect::{self, Dialect, lookup, vendors::PRESETS};
 use toolwright_runtime::upstream::{Proxy, providers};
 use toolwright_transport::secret::SecretString;
 
-use crate::config::{ConfigError, FilePosition, OFFLINE, Table, Value, name, secret};
+use crate::config::{FilePosition, OFFLINE, Result, Table, Value, name, secret};
 
 /// The settings of an upstream.
 #[derive(Debug, Clone)]
@@ -109,7 +109,7 @@ impl UpstreamSettings {
 }
 
 /// Reads one entry of `[upstreams]`.
-pub(crate) fn read(id: &str, entry: Value<'_>) -> Result<UpstreamSettings, ConfigError> {
+pub(crate) fn read(id: &str, entry: Value<'_>) -> Result<UpstreamSettings> {
     name::check(id, &entry)?;
     if id == OFFLINE {
         let what = "`offline` is built in and has no configuration";
@@ -143,7 +143,7 @@ pub(crate) fn read(id: &str, entry: Value<'_>) -> Result<UpstreamSettings, Confi
     Ok(upstream)
 }
 
-fn dialect(id: &str, table: &mut Table<'_>) -> Result<String, ConfigError> {
+fn dialect(id: &str, table: &mut Table<'_>) -> Result<String> {
     let Some(value) = table.take("dialect") else {
         return usual_dialect(id).map(str::to_owned).ok_or_else(|| {
             let what = format!("the key `dialect` is missing; accepted: {}", dialects().join(", "));
@@ -172,7 +172,7 @@ fn dialects() -> Vec<&'static str> {
     dialects.map(Dialect::id).chain(PRESETS.iter().map(|vendor| vendor.id)).collect()
 }
 
-fn base_url(value: &Value<'_>) -> Result<String, ConfigError> {
+fn base_url(value: &Value<'_>) -> Result<String> {
     let text = value.words()?;
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let Some(rest) = rest else {
@@ -192,7 +192,7 @@ fn base_url(value: &Value<'_>) -> Result<String, ConfigError> {
     }
 }
 
-fn access(dialect: &str, table: &mut Table<'_>) -> Result<Access, ConfigError> {
+fn access(dialect: &str, table: &mut Table<'_>) -> Result<Access> {
     let key = table.take("key");
     if let Some(value) = table.take("profile") {
         let taken = ["access_key", "secret_key", "session_token"].map(|key| table.take(key));
@@ -228,7 +228,7 @@ fn access(dialect: &str, table: &mut Table<'_>) -> Result<Access, ConfigError> {
     }
 }
 
-fn proxy(value: &Value<'_>) -> Result<ProxySetting, ConfigError> {
+fn proxy(value: &Value<'_>) -> Result<ProxySetting> {
     let text = value.words()?;
     if text == "none" {
         return Ok(ProxySetting::Direct);
@@ -246,7 +246,7 @@ fn proxy(value: &Value<'_>) -> Result<ProxySetting, ConfigError> {
 }
 
 /// Reads a text that is valid for one dialect only.
-fn only(dialect: &str, meant: &str, value: &Value<'_>) -> Result<String, ConfigError> {
+fn only(dialect: &str, meant: &str, value: &Value<'_>) -> Result<String> {
     if dialect == meant {
         value.words()
     } else {
@@ -255,7 +255,7 @@ fn only(dialect: &str, meant: &str, value: &Value<'_>) -> Result<String, ConfigE
 }
 
 /// Parses the name of a request setting in `drop`.
-fn setting(value: &Value<'_>) -> Result<Setting, ConfigError> {
+fn setting(value: &Value<'_>) -> Result<Setting> {
     let name = value.words()?;
     name.parse().map_err(|unknown: UnknownSetting| {
         value.error(unknown.to_string()).with_suggestion(&name, Setting::ALL.map(Setting::name))
@@ -265,7 +265,7 @@ fn setting(value: &Value<'_>) -> Result<Setting, ConfigError> {
 /// Maximum number of retries that can be configured.
 const MOST_RETRIES: u64 = 10;
 
-fn retries(value: &Value<'_>) -> Result<u32, ConfigError> {
+fn retries(value: &Value<'_>) -> Result<u32> {
     let number = value.number(0)?;
     let few = u32::try_from(number).ok().filter(|_| number <= MOST_RETRIES);
     few.ok_or_else(|| value.error(format!("this must be a whole number from 0 to {MOST_RETRIES}")))
@@ -280,7 +280,7 @@ const TAKEN: &[(&str, &str)] = &[
     ("anthropic-version", "version"),
 ];
 
-fn headers(table: Table<'_>) -> Result<Vec<(HeaderName, SecretString)>, ConfigError> {
+fn headers(table: Table<'_>) -> Result<Vec<(HeaderName, SecretString)>> {
     let mut headers = Vec::new();
     for (name, value) in table.entries() {
         let header: HeaderName =

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{CATALOG, ConfigError, Names, Table, Value, name};
+use crate::config::{CATALOG, Names, Result, Table, Value, name};
 
 /// Reads `[tool_sets]`: the names and patterns of each set.
-pub(crate) fn read(
-    table: Table<'_>,
-    names: &Names,
-) -> Result<BTreeMap<String, Vec<String>>, ConfigError> {
+pub(crate) fn read(table: Table<'_>, names: &Names) -> Result<BTreeMap<String, Vec<String>>> {
     let sets = table.entries().into_iter().map(|(name, entry)| {
         if !name::is_label(&name) || name == CATALOG {
             let what = "the name of a tool set has at most 32 ASCII letters, digits, `_` and `-`, \
@@ -24,7 +21,7 @@ pub(crate) fn read(
     sets.collect()
 }
 
-fn set(value: Value<'_>, names: &Names) -> Result<Vec<String>, ConfigError> {
+fn set(value: Value<'_>, names: &Names) -> Result<Vec<String>> {
     let mut table = value.table()?;
     let Some(list) = table.take("tools") else {
         return Err(table.error("the key `tools` is missing: names of tools, or patterns with `*`"));

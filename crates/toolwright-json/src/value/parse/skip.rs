@@ -1,14 +1,14 @@
 //! Validates a value and skips it, in one loop over its tokens. With a recursive descent, parsing a request of a coding
 //! agent takes 7 % longer, because its schemas and arguments are validated and kept as text.
 
-use super::{ITEM_END, JsonError, MAX_DEPTH, MEMBER_END, Reader, VALUE};
+use super::{ITEM_END, MAX_DEPTH, MEMBER_END, Reader, Result, VALUE};
 
 /// The open arrays and objects are bits of one integer.
 const _: () = assert!(MAX_DEPTH <= u128::BITS as usize);
 
 impl Reader<'_> {
     /// Skips a value, by the rules of [`Reader::value`].
-    pub(crate) fn skip(&mut self, depth: usize) -> Result<(), JsonError> {
+    pub(crate) fn skip(&mut self, depth: usize) -> Result<()> {
         // Which of the open arrays and objects are objects; the innermost is the lowest bit.
         let mut objects = 0u128;
         let mut level = depth;
@@ -73,7 +73,7 @@ mod tests {
     use crate::value::Json;
 
     /// The end or the error of a value, skipped and parsed.
-    fn both(text: &str, depth: usize) -> [Result<usize, JsonError>; 2] {
+    fn both(text: &str, depth: usize) -> [Result<usize>; 2] {
         let (mut skipped, mut parsed) = (Reader::new(text), Reader::new(text));
         let (skip, parse) = (skipped.skip(depth), parsed.value::<Json>(depth));
         assert_eq!(skipped.compact, parsed.compact, "{text}");

@@ -111,7 +111,7 @@ fn calls(
         }
     };
     CallScope {
-        toolbox: engine.toolbox.clone().with_journal(SharedJournal::new(Arc::clone(&live.scope))),
+        toolbox: engine.toolbox.clone().with_journal(SharedJournal::of(live.scope.clone())),
         session,
         outer: None,
         run: Some(Arc::clone(&live.scope)),

@@ -1,6 +1,6 @@
 //! A journal in memory: it prevents repeated effects on retries, but not after a restart.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -56,23 +56,19 @@ impl MemoryJournal {
     /// Sets the number of finished effects that are remembered.
     #[must_use]
     pub fn with_limit(self, finished: usize) -> MemoryJournal {
-        self.state().limit = finished;
+        self.state.lock().limit = finished;
         self
     }
 
     /// Returns the number of remembered effects, finished or not.
     pub fn len(&self) -> usize {
-        let state = self.state();
+        let state = self.state.lock();
         state.begun.len() + state.finished.len()
     }
 
     /// Whether no effect is remembered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
     }
 }
 
@@ -84,7 +80,7 @@ impl Default for MemoryJournal {
 
 impl Journal for MemoryJournal {
     async fn begin(&self, intent: &Intent) -> Result<Begun, JournalError> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some((record, _)) = state.finished.get(&intent.key) {
             return Ok(Begun::Finished(record.clone()));
         }
@@ -107,7 +103,7 @@ impl Journal for MemoryJournal {
     }
 
     async fn finish(&self, key: &str, record: &Json) -> Result<(), JournalError> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.finished.get(key).is_some() {
             return Ok(());
         }
@@ -125,7 +121,7 @@ impl Journal for MemoryJournal {
     }
 
     async fn withdraw(&self, key: &str) -> Result<(), JournalError> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         match state.begun.get_mut(key) {
             Some(unfinished) if unfinished.times > 1 => unfinished.times -= 1,
             _ => {
@@ -144,7 +140,7 @@ impl Journal for MemoryJournal {
     }
 
     async fn reopen(&self, intent: &Intent, record: &Json) -> Result<(), JournalError> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.finished.get(&intent.key).is_none_or(|(known, _)| known != record) {
             return Err(JournalError::record_changed());
         }

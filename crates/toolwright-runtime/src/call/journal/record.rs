@@ -1,7 +1,6 @@
 //! The journal record of a finished call.
 
-use toolwright_core::part::Part;
-use toolwright_core::{Json, object};
+use toolwright_core::{Json, Part, object};
 
 use crate::error::{CallError, CallErrorKind};
 use toolwright_core::document::{DocumentError, ObjectReader, read_part, write_part};

@@ -6,17 +6,6 @@ use toolwright_core::{Json, object};
 use super::{Condition, Glob, Policy, Rule, Test, Verdict};
 use toolwright_core::document::{DocumentError, ObjectReader, items, text};
 
-impl Verdict {
-    /// Returns the word in documents.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Verdict::Allow => "allow",
-            Verdict::Deny => "deny",
-            Verdict::Ask => "ask",
-        }
-    }
-}
-
 impl Policy {
     /// Reads a policy from its JSON form.
     pub fn from_json(document: &Json) -> Result<Policy, DocumentError> {
@@ -87,15 +76,9 @@ fn write_rule(rule: &Rule) -> Json {
     for (field, globs) in
         [("tools", &rule.tools), ("callers", &rule.callers), ("tenants", &rule.tenants)]
     {
-        if !globs.is_empty() {
-            let names: Vec<Json> = globs.iter().map(|glob| Json::from(glob.as_str())).collect();
-            out.insert(field, names);
-        }
+        out.insert_filled(field, globs.iter().map(Glob::as_str).collect::<Vec<&str>>());
     }
-    if !rule.arguments.is_empty() {
-        let conditions: Vec<Json> = rule.arguments.iter().map(write_condition).collect();
-        out.insert("arguments", conditions);
-    }
+    out.insert_filled("arguments", rule.arguments.iter().map(write_condition).collect::<Vec<_>>());
     out.insert_some("reason", rule.reason.as_deref());
     out.into()
 }
@@ -114,8 +97,6 @@ fn write_condition(condition: &Condition) -> Json {
 }
 
 fn read_verdict(word: &Json) -> Result<Verdict, DocumentError> {
-    [Verdict::Allow, Verdict::Deny, Verdict::Ask]
-        .into_iter()
-        .find(|verdict| word.as_str() == Some(verdict.as_str()))
-        .ok_or_else(|| DocumentError::new("\"allow\", \"deny\" or \"ask\""))
+    let expected = "\"allow\", \"deny\" or \"ask\"";
+    word.as_str().and_then(Verdict::from_name).ok_or_else(|| DocumentError::new(expected))
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::decode_usage;
 use crate::codec::{Fields, ResponseSummary};
 use crate::dialect::anthropic::wire::{DIALECT, STOPS};
-use toolwright_core::response::StopReason;
+use toolwright_core::StopReason;
 use toolwright_json::{Json, JsonError, Object, Path, Value, skim};
 
 /// Summarizes a body; `None` if it is not a response.

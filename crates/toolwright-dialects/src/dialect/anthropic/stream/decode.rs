@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
 use super::held::Held;
-use crate::codec::{DecodeError, DecodeErrorKind, Fields, FrameStatus, StreamDecoder};
+use crate::codec::{
+    DecodeError, DecodeErrorKind, Fields, FrameStatus, Result, StreamDecoder, parse_frame,
+};
 use crate::frame::Frame;
 use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Event, Head, Tail};
-use toolwright_core::extra::Extra;
-use toolwright_core::fault::FaultClass;
-use toolwright_core::part::{Body, Part, SectionKind};
-use toolwright_core::response::Stop;
-use toolwright_core::wire_json;
+use toolwright_core::event::{Delta, Head, Tail};
+use toolwright_core::part::SectionKind;
+use toolwright_core::{Body, Event, Extra, FaultClass, Part, Stop};
 use toolwright_json::{Json, Path};
 
 /// The decoder of a stream.
@@ -42,13 +41,12 @@ struct Open {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus> {
         // Compatible servers end their streams as OpenAI does.
         if frame.is_done() {
             return Ok(FrameStatus::Known);
         }
-        let value = wire_json::parse(&frame.data)
-            .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
+        let value = parse_frame(frame, DIALECT)?;
         if self.emit.is_ended() {
             return Ok(FrameStatus::Known);
         }
@@ -88,11 +86,7 @@ impl StreamDecoder for Decoder {
 }
 
 impl Decoder {
-    fn message_start(
-        &mut self,
-        mut fields: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn message_start(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let path = Path::ROOT.key("message");
         let mut message = Fields::new(fields.need("message")?, path, DIALECT)?;
         let usage = response::decode_usage(&mut message, path)?;
@@ -103,11 +97,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn block_start(
-        &mut self,
-        mut fields: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn block_start(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let at = fields.u64("index")?.unwrap_or(0);
         self.block_stop(at, out)?;
         let part = part::decode(fields.need("content_block")?, Path::ROOT.key("content_block"))?;
@@ -154,11 +144,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn block_delta(
-        &mut self,
-        mut fields: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<FrameStatus, DecodeError> {
+    fn block_delta(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<FrameStatus> {
         let at = fields.u64("index")?.unwrap_or(0);
         let mut delta = Fields::new(fields.need("delta")?, Path::ROOT.key("delta"), DIALECT)?;
         let kind = delta.need_string("type")?;
@@ -204,7 +190,7 @@ impl Decoder {
         Ok(FrameStatus::Known)
     }
 
-    fn block_stop(&mut self, at: u64, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn block_stop(&mut self, at: u64, out: &mut Vec<Event>) -> Result<()> {
         match self.blocks.remove(&at) {
             None => {}
             Some(Block::Held(held)) => {
@@ -225,18 +211,14 @@ impl Decoder {
     }
 
     /// Ends the open blocks, in order.
-    fn stop_all(&mut self, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn stop_all(&mut self, out: &mut Vec<Event>) -> Result<()> {
         while let Some(at) = self.blocks.keys().next().copied() {
             self.block_stop(at, out)?;
         }
         Ok(())
     }
 
-    fn message_delta(
-        &mut self,
-        mut fields: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn message_delta(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         self.stop_all(out)?;
         let usage = response::decode_usage(&mut fields, Path::ROOT)?;
         let mut delta = Fields::new(fields.need("delta")?, Path::ROOT.key("delta"), DIALECT)?;

@@ -6,15 +6,12 @@ use super::held;
 use crate::codec::{ReplyContext, StreamEncoder};
 use crate::frame::Frame;
 use toolwright_core::event::sequence::Sequencer;
-use toolwright_core::event::{Delta, Event, Head, Start, Tail};
-use toolwright_core::extra::Extra;
-use toolwright_core::response::Stop;
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Line, Object};
+use toolwright_core::event::{Delta, Head, Start, Tail};
+use toolwright_core::{Event, Extra, Stop, Usage};
+use toolwright_json::{Json, Line, Object, object};
 
 /// The encoder of a stream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in super::super) struct Encoder {
     reply_context: ReplyContext,
     sequencer: Sequencer,
@@ -26,23 +23,16 @@ pub(in super::super) struct Encoder {
     tail_kind: Kind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Kind {
     Reasoning,
+    #[default]
     Other,
 }
 
 impl Encoder {
     pub(in super::super) fn new(reply_context: &ReplyContext) -> Encoder {
-        Encoder {
-            reply_context: reply_context.clone(),
-            sequencer: Sequencer::default(),
-            start: None,
-            stop: Stop::default(),
-            usage: Usage::default(),
-            blocks: 0,
-            tail_kind: Kind::Other,
-        }
+        Encoder { reply_context: reply_context.clone(), ..Encoder::default() }
     }
 
     fn message_start(&mut self, frames: &mut Vec<Frame>) {

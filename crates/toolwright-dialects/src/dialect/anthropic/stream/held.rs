@@ -2,8 +2,7 @@
 //! an opaque part once it is complete.
 
 use crate::codec::Fields;
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_json::{Json, Object, object};
 
 /// A block that is being collected.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 //! functions with the input that Claude writes.
 
 use super::super::wire::{CLIENT, DIALECT};
-use crate::codec::{DecodeError, Fields};
-use toolwright_core::tool::Tool;
+use crate::codec::{Fields, Result};
+use toolwright_core::Tool;
 use toolwright_json::{Json, Path};
 
 /// A tool, of all dates or of one.
@@ -111,7 +111,7 @@ pub(super) fn find(wire: &Json) -> Option<&'static ClientTool> {
 }
 
 /// Decodes a tool that the client runs.
-pub(super) fn decode(tool: &ClientTool, wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+pub(super) fn decode(tool: &ClientTool, wire: Json, path: Path<'_>) -> Result<Tool> {
     let description = [tool.description, &parameters(&wire)].concat();
     let fields = Fields::new(wire, path, DIALECT)?;
     let mut own = super::function(fields, Some(description), Json::parse(tool.schema).ok())?;

@@ -6,14 +6,14 @@ use super::super::wire::{self, DIALECT};
 use super::super::{fault, part, response};
 use super::Kind;
 use super::held::Held;
-use crate::codec::{DecodeError, DecodeErrorKind, Fields, FrameStatus, StreamDecoder};
+use crate::codec::{
+    DecodeError, DecodeErrorKind, Fields, FrameStatus, Result, StreamDecoder, parse_frame,
+};
 use crate::frame::Frame;
 use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Event, Head, Start, Tail};
-use toolwright_core::extra::Extra;
+use toolwright_core::event::{Delta, Head, Start, Tail};
 use toolwright_core::part::SectionKind;
-use toolwright_core::response::Stop;
-use toolwright_core::wire_json;
+use toolwright_core::{Event, Extra, Stop};
 use toolwright_json::{Json, Object, Path};
 
 /// The decoder of a stream.
@@ -43,7 +43,7 @@ struct Open {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus> {
         if self.emit.is_ended() {
             return Ok(FrameStatus::Known);
         }
@@ -51,8 +51,7 @@ impl StreamDecoder for Decoder {
             self.emit.fault(fault::decode_frame(frame), out);
             return Ok(FrameStatus::Known);
         }
-        let value = wire_json::parse(&frame.data)
-            .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
+        let value = parse_frame(frame, DIALECT)?;
         let mut fields = Fields::new(value, Path::ROOT, DIALECT)?;
         // Padding, which hides the lengths of texts.
         fields.take("p");
@@ -85,11 +84,7 @@ impl StreamDecoder for Decoder {
 }
 
 impl Decoder {
-    fn block_start(
-        &mut self,
-        mut fields: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<FrameStatus, DecodeError> {
+    fn block_start(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<FrameStatus> {
         let at = fields.u64("contentBlockIndex")?.unwrap_or(0);
         self.block_stop(at, out)?;
         let path = Path::ROOT.key("start");
@@ -113,11 +108,7 @@ impl Decoder {
         Ok(FrameStatus::Known)
     }
 
-    fn block_delta(
-        &mut self,
-        mut fields: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<FrameStatus, DecodeError> {
+    fn block_delta(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<FrameStatus> {
         let at = fields.u64("contentBlockIndex")?.unwrap_or(0);
         let path = Path::ROOT.key("delta");
         let (kind, own) = wire::member(fields.need("delta")?, path)?;
@@ -155,12 +146,7 @@ impl Decoder {
         Ok(FrameStatus::Known)
     }
 
-    fn reasoning(
-        &mut self,
-        at: u64,
-        own: Json,
-        out: &mut Vec<Event>,
-    ) -> Result<FrameStatus, DecodeError> {
+    fn reasoning(&mut self, at: u64, own: Json, out: &mut Vec<Event>) -> Result<FrameStatus> {
         let (kind, own) = wire::member(own, Path::ROOT.key("delta"))?;
         match (kind.as_ref(), own) {
             ("text", Json::String(text)) => {
@@ -190,7 +176,7 @@ impl Decoder {
         kind: Kind,
         head: Head,
         out: &mut Vec<Event>,
-    ) -> Result<&mut Open, DecodeError> {
+    ) -> Result<&mut Open> {
         let open = matches!(self.blocks.get(&at), Some(Block::Open(own)) if own.kind == kind);
         if !open {
             self.block_stop(at, out)?;
@@ -209,7 +195,7 @@ impl Decoder {
         }
     }
 
-    fn block_stop(&mut self, at: u64, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn block_stop(&mut self, at: u64, out: &mut Vec<Event>) -> Result<()> {
         match self.blocks.remove(&at) {
             None => {}
             Some(Block::Held(held)) => {
@@ -225,11 +211,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn metadata(
-        &mut self,
-        mut fields: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn metadata(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let usage = response::decode_usage(&mut fields)?;
         let stop = self.stop.take();
         let stopped = stop.is_some();

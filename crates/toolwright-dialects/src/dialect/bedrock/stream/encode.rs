@@ -7,13 +7,9 @@ use crate::codec::StreamEncoder;
 use crate::frame::Frame;
 use toolwright_core::event::sequence::Sequencer;
 use toolwright_core::event::split::split_part;
-use toolwright_core::event::{Delta, Event, Head, Tail};
-use toolwright_core::extra::Extra;
-use toolwright_core::part::{Body, Part};
-use toolwright_core::response::Stop;
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_core::event::{Delta, Head, Tail};
+use toolwright_core::{Body, Event, Extra, Part, Stop, Usage};
+use toolwright_json::{Json, Object, object};
 
 /// The encoder of a stream.
 #[derive(Debug, Default)]

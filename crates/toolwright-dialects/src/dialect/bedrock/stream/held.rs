@@ -2,9 +2,8 @@
 //! their outcomes, and images.
 
 use super::super::wire;
-use toolwright_core::call::Arguments;
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_core::Arguments;
+use toolwright_json::{Json, Object, object};
 
 /// A block that is being collected.
 #[derive(Debug)]

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::super::wire::{DIALECT, TOOL_PLAN};
 use super::super::{part, response};
-use crate::codec::{DecodeError, DecodeErrorKind, Fields, FrameStatus, StreamDecoder};
+use crate::codec::{
+    DecodeError, DecodeErrorKind, Fields, FrameStatus, Result, StreamDecoder, parse_frame,
+};
 use crate::frame::Frame;
 use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Event, Head, Start, Tail};
-use toolwright_core::extra::Extra;
-use toolwright_core::fault::{Fault, FaultClass};
-use toolwright_core::part::{Body, Part, SectionKind};
-use toolwright_core::wire_json;
+use toolwright_core::event::{Delta, Head, Start, Tail};
+use toolwright_core::part::SectionKind;
+use toolwright_core::{Body, Event, Extra, Fault, FaultClass, Part};
 use toolwright_json::{Json, Path};
 
 /// The decoder of a stream.
@@ -33,12 +33,11 @@ enum Kind {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus> {
         if frame.is_done() {
             return Ok(FrameStatus::Known);
         }
-        let value = wire_json::parse(&frame.data)
-            .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
+        let value = parse_frame(frame, DIALECT)?;
         let mut fields = Fields::new(value, Path::ROOT, DIALECT)?;
         let kind = fields.need_string("type")?;
         let at = fields.u64("index")?.unwrap_or(0);
@@ -77,11 +76,7 @@ impl StreamDecoder for Decoder {
 }
 
 impl Decoder {
-    fn plan_delta(
-        &mut self,
-        mut message: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn plan_delta(&mut self, mut message: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let text = message.need_string(TOOL_PLAN)?;
         if self.plan.is_none() && !text.is_empty() {
             self.plan = self.emit.open(Head::Text, part::plan_part(String::new()).extra, out);
@@ -97,7 +92,7 @@ impl Decoder {
         at: u64,
         mut message: Fields<'_>,
         out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let key = (Kind::Content, at);
         let part = part::decode(message.need("content")?, message.path().key("content"))?;
         let (head, delta) = match part.body {
@@ -119,7 +114,7 @@ impl Decoder {
         at: u64,
         mut message: Fields<'_>,
         out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let Some(index) = self.opened((Kind::Content, at))? else { return Ok(()) };
         let path = message.path();
         let mut block = Fields::new(message.need("content")?, path.key("content"), DIALECT)?;
@@ -135,12 +130,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn call_start(
-        &mut self,
-        at: u64,
-        mut message: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn call_start(&mut self, at: u64, mut message: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let path = message.path();
         let path = path.key("tool_calls");
         let mut wire = message.need("tool_calls")?;
@@ -154,12 +144,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn call_delta(
-        &mut self,
-        at: u64,
-        mut message: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn call_delta(&mut self, at: u64, mut message: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let path = message.path();
         let mut wire = message.need("tool_calls")?;
         let text = take_arguments(&mut wire, path.key("tool_calls"))?;
@@ -169,11 +154,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn message_end(
-        &mut self,
-        mut fields: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn message_end(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let mut delta = Fields::new(fields.need("delta")?, Path::ROOT.key("delta"), DIALECT)?;
         if let Some(error) = delta.string("error")? {
             self.emit.fault(Fault::new(FaultClass::Internal, error), out);
@@ -228,7 +209,7 @@ impl Decoder {
     }
 
     /// Returns the part of a delta; none for a complete block.
-    fn opened(&self, key: (Kind, u64)) -> Result<Option<usize>, DecodeError> {
+    fn opened(&self, key: (Kind, u64)) -> Result<Option<usize>> {
         self.open.get(&key).copied().ok_or_else(|| {
             let kind = DecodeErrorKind::BrokenStream("a delta of a part that is not open");
             DecodeError::new(DIALECT, &Path::ROOT.key("index"), kind)
@@ -237,13 +218,13 @@ impl Decoder {
 }
 
 /// Opens `delta.message`, which contains the content of an event.
-fn message<'p>(fields: &mut Fields<'_>, path: Path<'p>) -> Result<Fields<'p>, DecodeError> {
+fn message<'p>(fields: &mut Fields<'_>, path: Path<'p>) -> Result<Fields<'p>> {
     let mut delta = Fields::new(fields.need("delta")?, Path::ROOT.key("delta"), DIALECT)?;
     Fields::new(delta.need("message")?, path, DIALECT)
 }
 
 /// Takes the fragment of arguments out of a call.
-fn take_arguments(call: &mut Json, path: Path<'_>) -> Result<String, DecodeError> {
+fn take_arguments(call: &mut Json, path: Path<'_>) -> Result<String> {
     let function = call.as_object_mut().and_then(|call| call.get_mut("function"));
     match function.and_then(Json::as_object_mut).and_then(|own| own.remove("arguments")) {
         None | Some(Json::Null) => Ok(String::new()),

@@ -7,13 +7,9 @@ use super::super::{part, response};
 use crate::codec::StreamEncoder;
 use crate::frame::{DONE, Frame};
 use toolwright_core::event::split::split_part;
-use toolwright_core::event::{Delta, Event, Head};
-use toolwright_core::extra::Extra;
-use toolwright_core::note;
-use toolwright_core::response::Stop;
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Line, Object};
+use toolwright_core::event::{Delta, Head};
+use toolwright_core::{Event, Extra, Stop, Usage, note};
+use toolwright_json::{Json, Line, Object, object};
 
 /// The encoder of a stream.
 #[derive(Debug, Default)]

@@ -4,8 +4,7 @@
 //! the value at its `jsonPath`, and a `functionCall` without `willContinue` completes it.
 
 use crate::dialect::gemini::wire::{self, DIALECT};
-use toolwright_core::call::Arguments;
-use toolwright_core::part::{Body, Part};
+use toolwright_core::{Arguments, Body, Part};
 use toolwright_json::{Json, Object};
 
 /// Maximum number of steps in a path.
@@ -93,9 +92,7 @@ fn take_fragment(part: &mut Part) -> Fragment {
         _ => Vec::new(),
     };
     let will_continue = call.remove("willContinue") == Some(Json::Bool(true));
-    if !call.is_empty() {
-        fields.insert("functionCall", call);
-    }
+    fields.insert_filled("functionCall", call);
     part.extra = toolwright_core::extra::Extra::new(DIALECT, fields);
     Fragment { entries, will_continue }
 }

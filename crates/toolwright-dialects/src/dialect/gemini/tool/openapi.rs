@@ -5,9 +5,8 @@
 
 use crate::codec::Fields;
 use crate::dialect::gemini::wire::{self, DIALECT};
-use toolwright_core::extra::Extra;
-use toolwright_json::object;
-use toolwright_json::{Json, Key, Number, Object};
+use toolwright_core::Extra;
+use toolwright_json::{Json, Key, Number, Object, object};
 
 /// A pair of fields, of which one may be set: JSON Schema, the subset, and the key of the subset
 /// among extra fields.

@@ -1,15 +1,14 @@
 //! Content blocks of a result.
 
 use super::super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields};
-use toolwright_core::origin::Origin;
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{Fields, Result};
+use toolwright_core::part::{Media, MediaKind, MediaSource};
+use toolwright_core::{Body, Origin, Part};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes a block. An embedded resource becomes its text or media; its URI stays extra. Content
 /// that must be fetched, such as a link, stays as it is.
-pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
+pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part> {
     let origin = Origin::at(&path);
     let resource = block.get("resource");
     let embeds = |key| resource.and_then(|own| own.get(key)).is_some();
@@ -38,7 +37,7 @@ pub(super) fn decode(block: Json, path: Path<'_>) -> Result<Part, DecodeError> {
     Ok(Part::new(body).with_origin(origin).with_extra(fields.into_extra()))
 }
 
-fn decode_resource(fields: &mut Fields<'_>) -> Result<Body, DecodeError> {
+fn decode_resource(fields: &mut Fields<'_>) -> Result<Body> {
     let path = fields.path();
     let mut resource = Fields::new(fields.need("resource")?, path.key("resource"), DIALECT)?;
     let body = if let Some(text) = resource.text("text")? {

@@ -1,14 +1,13 @@
 //! Chunks with media: images and documents by URL or `data:` URL, audio, and files.
 
 use super::super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields};
-use toolwright_core::extra::Extra;
+use crate::codec::{Fields, Result};
+use toolwright_core::Extra;
 use toolwright_core::part::{Media, MediaKind, MediaSource};
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_json::{Json, Object, object};
 
 /// Decodes a chunk of a kind.
-pub(super) fn decode(kind: &str, fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
+pub(super) fn decode(kind: &str, fields: &mut Fields<'_>) -> Result<Media> {
     match kind {
         "image_url" => decode_image(fields),
         "document_url" => {
@@ -27,7 +26,7 @@ pub(super) fn decode(kind: &str, fields: &mut Fields<'_>) -> Result<Media, Decod
 }
 
 /// Decodes `image_url`, a URL, or an object with it whose other fields stay extra.
-fn decode_image(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
+fn decode_image(fields: &mut Fields<'_>) -> Result<Media> {
     let path = fields.path();
     let url = match fields.need("image_url")? {
         Json::String(url) => url.into_string(),
@@ -43,7 +42,7 @@ fn decode_image(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
 
 /// Decodes `input_audio`, bytes, or an object with their format as in Chat Completions, whose other
 /// fields stay extra.
-fn decode_audio(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
+fn decode_audio(fields: &mut Fields<'_>) -> Result<Media> {
     let path = fields.path();
     let path = path.key("input_audio");
     let wire = match fields.need("input_audio")? {

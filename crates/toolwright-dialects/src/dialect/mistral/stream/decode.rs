@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
-use crate::codec::{DecodeError, DecodeErrorKind, Fields, FrameStatus, StreamDecoder};
+use crate::codec::{
+    DecodeError, DecodeErrorKind, Fields, FrameStatus, Result, StreamDecoder, parse_frame,
+};
 use crate::frame::Frame;
 use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Event, Head, Tail};
-use toolwright_core::extra::Extra;
-use toolwright_core::part::{Body, Part, Reasoning, Section};
-use toolwright_core::wire_json;
+use toolwright_core::event::{Delta, Head, Tail};
+use toolwright_core::part::{Reasoning, Section};
+use toolwright_core::{Body, Event, Extra, Part};
 use toolwright_json::{Json, Object, Path};
 
 /// The decoder of a stream.
@@ -43,14 +44,13 @@ struct OpenCall {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus> {
         if frame.is_done() {
             self.stop(None, out);
             self.emit.end(out);
             return Ok(FrameStatus::Known);
         }
-        let value = wire_json::parse(&frame.data)
-            .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
+        let value = parse_frame(frame, DIALECT)?;
         if fault::is_fault(&value) {
             self.emit.fault(fault::decode_body(value, None)?, out);
             return Ok(FrameStatus::Known);
@@ -84,7 +84,7 @@ impl StreamDecoder for Decoder {
 }
 
 impl Decoder {
-    fn choice(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn choice(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let path = fields.path();
         let path = path.key("delta");
         let mut delta = Fields::new(fields.need("delta")?, path, DIALECT)?;
@@ -102,10 +102,7 @@ impl Decoder {
             self.call(call, path.key("tool_calls").index(at), out)?;
         }
         delta.take("role");
-        let delta = delta.into_object();
-        if !delta.is_empty() {
-            fields.put_back("message", delta);
-        }
+        fields.put_back_rest("message", delta.into_object());
         let word = fields.string("finish_reason")?;
         grow(&mut self.rest, fields.into_object());
         if word.is_some() {
@@ -173,12 +170,7 @@ impl Decoder {
 
     /// Decodes a call or a fragment: a new id, another name, or a name after complete arguments
     /// starts a new call even if the index repeats (case 5).
-    fn call(
-        &mut self,
-        wire: Json,
-        path: Path<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn call(&mut self, wire: Json, path: Path<'_>, out: &mut Vec<Event>) -> Result<()> {
         let mut own = part::decode_fragment(wire, path)?;
         let at = own.index.unwrap_or(0);
         let name = own.name.as_ref().filter(|name| !name.is_empty());

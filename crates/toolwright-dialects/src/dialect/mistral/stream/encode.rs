@@ -6,16 +6,13 @@ use crate::codec::{ReplyContext, StreamEncoder};
 use crate::frame::{DONE, Frame};
 use toolwright_core::event::gather::Gatherer;
 use toolwright_core::event::sequence::Sequencer;
-use toolwright_core::event::{Delta, Event, Head, Start, Tail};
-use toolwright_core::extra::Extra;
-use toolwright_core::part::{Body, Part, Reasoning, Section, SectionKind};
-use toolwright_core::response::Stop;
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_core::event::{Delta, Head, Start, Tail};
+use toolwright_core::part::{Reasoning, Section, SectionKind};
+use toolwright_core::{Body, Event, Extra, Part, Stop, Usage};
+use toolwright_json::{Json, Object, object};
 
 /// The encoder of a stream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in super::super) struct Encoder {
     reply_context: ReplyContext,
     gatherer: Gatherer,
@@ -31,16 +28,7 @@ pub(in super::super) struct Encoder {
 
 impl Encoder {
     pub(in super::super) fn new(reply_context: &ReplyContext) -> Encoder {
-        Encoder {
-            reply_context: reply_context.clone(),
-            gatherer: Gatherer::default(),
-            sequencer: Sequencer::default(),
-            start: Start::default(),
-            thinking: None,
-            calls: Vec::new(),
-            stop: Stop::default(),
-            usage: Usage::default(),
-        }
+        Encoder { reply_context: reply_context.clone(), ..Encoder::default() }
     }
 
     /// Encodes a chunk with one choice. The key `finish_reason` is required, even if it is null
@@ -108,9 +96,7 @@ impl Encoder {
 
     fn end(&mut self, frames: &mut Vec<Frame>) {
         let mut message = object! {"content": ""};
-        if !self.calls.is_empty() {
-            message.insert("tool_calls", std::mem::take(&mut self.calls));
-        }
+        message.insert_filled("tool_calls", std::mem::take(&mut self.calls));
         let mut choice = response::encode_choice(&self.stop, message);
         let delta = choice.remove("message").unwrap_or_default();
         choice.insert("delta", delta);

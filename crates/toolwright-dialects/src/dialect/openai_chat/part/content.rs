@@ -1,12 +1,11 @@
 //! The parts of `content`, for requests and responses.
 
-use crate::codec::{DecodeError, Fields, elements};
+use crate::codec::{Fields, Result, elements};
 use crate::dialect::openai_chat::Quirks;
 use crate::dialect::openai_chat::wire::{self, CONTENT, PLACE};
-use toolwright_core::origin::Origin;
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::part::{Media, MediaKind, MediaSource};
+use toolwright_core::{Body, Origin, Part};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Takes `content`: nothing, a string, or parts. Records the form of an empty one, if we would
 /// write another.
@@ -14,7 +13,7 @@ pub(in crate::dialect::openai_chat) fn decode_content(
     fields: &mut Fields<'_>,
     nothing: &Json,
     quirks: &Quirks,
-) -> Result<Vec<Part>, DecodeError> {
+) -> Result<Vec<Part>> {
     let path = fields.path();
     let path = path.key("content");
     let content = fields.take("content").unwrap_or_default();
@@ -62,7 +61,7 @@ pub(in crate::dialect::openai_chat) fn encode_content<'a>(
 const KINDS: [&str; 6] = ["text", "refusal", "image_url", "video_url", "input_audio", "file"];
 
 /// Decodes a part.
-fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part, DecodeError> {
+fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Part> {
     let mut fields = Fields::new(wire, path, quirks.dialect)?;
     let origin = fields.origin();
     let kind = fields.tag("type").unwrap_or_default().to_owned();
@@ -96,7 +95,7 @@ fn decode_link(
     key: &'static str,
     kind: MediaKind,
     quirks: &Quirks,
-) -> Result<Media, DecodeError> {
+) -> Result<Media> {
     let path = fields.path();
     let url = match fields.need(key)? {
         Json::String(url) => url.into_string(),
@@ -114,7 +113,7 @@ fn decode_link(
     Ok(Media { kind, mime, source, name: None })
 }
 
-fn decode_audio(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, DecodeError> {
+fn decode_audio(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media> {
     let path = fields.path();
     let mut own =
         Fields::new(fields.need("input_audio")?, path.key("input_audio"), quirks.dialect)?;
@@ -127,7 +126,7 @@ fn decode_audio(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, Decod
     Ok(Media { kind: MediaKind::Audio, mime, source, name: None })
 }
 
-fn decode_file(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media, DecodeError> {
+fn decode_file(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Media> {
     let path = fields.path();
     let mut own = Fields::new(fields.need("file")?, path.key("file"), quirks.dialect)?;
     let (mime, source) = match own.string("file_data")? {

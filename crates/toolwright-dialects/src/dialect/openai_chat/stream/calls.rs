@@ -3,11 +3,11 @@
 //! OpenAI gives each call an index and interleaves fragments. Ollama repeats index 0 for every call
 //! or omits it, vLLM repeats the id on every fragment, others send neither (case 5).
 
-use crate::codec::{DecodeError, Fields};
+use crate::codec::{Fields, Result};
 use crate::dialect::openai_chat::{Quirks, wire};
 use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Event, Head, Tail};
-use toolwright_core::extra::Extra;
+use toolwright_core::event::{Delta, Head, Tail};
+use toolwright_core::{Event, Extra};
 use toolwright_json::{Json, Object, Path};
 
 /// The calls that have begun.
@@ -129,11 +129,7 @@ impl Fragment {
     }
 
     /// Decodes an element of `tool_calls`.
-    pub(super) fn decode(
-        wire: Json,
-        path: Path<'_>,
-        quirks: &Quirks,
-    ) -> Result<Fragment, DecodeError> {
+    pub(super) fn decode(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Fragment> {
         let mut outer = Fields::new(wire, path, quirks.dialect)?;
         let key = outer.u64("index")?;
         // Some vendors send a placeholder if there is no id.
@@ -148,11 +144,7 @@ impl Fragment {
     }
 
     /// Decodes the legacy `function_call`, which has neither index nor id.
-    pub(super) fn decode_legacy(
-        wire: Json,
-        path: Path<'_>,
-        quirks: &Quirks,
-    ) -> Result<Fragment, DecodeError> {
+    pub(super) fn decode_legacy(wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Fragment> {
         let mut own = Fragment::inner(Fields::new(wire, path, quirks.dialect)?, "arguments")?;
         if own.named().is_some() {
             own.extra.insert(quirks.dialect, wire::LEGACY, true);
@@ -160,7 +152,7 @@ impl Fragment {
         Ok(own)
     }
 
-    fn inner(mut inner: Fields<'_>, text: &'static str) -> Result<Fragment, DecodeError> {
+    fn inner(mut inner: Fields<'_>, text: &'static str) -> Result<Fragment> {
         let name = inner.string("name")?;
         let text = match inner.take(text) {
             None => String::new(),

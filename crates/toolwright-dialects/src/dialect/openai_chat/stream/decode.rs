@@ -2,16 +2,16 @@
 
 use super::calls::{Calls, Fragment};
 use super::piece;
-use crate::codec::{DecodeError, DecodeErrorKind, Fields, FrameStatus, StreamDecoder};
+use crate::codec::{
+    DecodeError, DecodeErrorKind, Fields, FrameStatus, Result, StreamDecoder, parse_frame,
+};
 use crate::dialect::openai_chat::response::{self, Rest};
 use crate::dialect::openai_chat::{Quirks, fault, part};
 use crate::frame::Frame;
 use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Event, Head, Start, Tail};
-use toolwright_core::extra::Extra;
+use toolwright_core::event::{Delta, Head, Start, Tail};
 use toolwright_core::part::SectionKind;
-use toolwright_core::usage::Usage;
-use toolwright_core::wire_json;
+use toolwright_core::{Event, Extra, Usage};
 use toolwright_json::{Json, Object, Path};
 
 /// The decoder of a stream.
@@ -37,7 +37,7 @@ enum TextKind {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus> {
         if self.emit.is_ended() {
             return Ok(FrameStatus::Known);
         }
@@ -47,8 +47,7 @@ impl StreamDecoder for Decoder {
             }
             return Ok(FrameStatus::Known);
         }
-        let value = wire_json::parse(&frame.data)
-            .map_err(|error| DecodeError::new(self.quirks.dialect, &Path::ROOT, error))?;
+        let value = parse_frame(frame, self.quirks.dialect)?;
         let mut fields = Fields::new(value, Path::ROOT, self.quirks.dialect)?;
         if fields.peek("error").is_some() {
             let fault = fault::decode_stream(Json::Object(fields.into_object()), self.quirks);
@@ -121,7 +120,7 @@ impl Decoder {
         }
     }
 
-    fn choice(&mut self, wire: Json, at: usize, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn choice(&mut self, wire: Json, at: usize, out: &mut Vec<Event>) -> Result<()> {
         let quirks = self.quirks;
         let path = Path::ROOT.key("choices");
         let path = path.index(at);
@@ -145,7 +144,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn delta(&mut self, mut delta: Fields<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn delta(&mut self, mut delta: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let path = delta.path();
         delta.take("role");
         if let Some((key, text)) = part::take_reasoning(&mut delta, self.quirks) {
@@ -213,7 +212,7 @@ impl Decoder {
         fragment: Fragment,
         path: &Path<'_>,
         out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let done = if let Some(at) = self.calls.place(&fragment, &self.emit) {
             self.calls.grow(at, fragment, &mut self.emit, out)
         } else if fragment.is_silent() {
@@ -245,7 +244,7 @@ impl Decoder {
 }
 
 /// Takes usage from `x_groq`, in the last chunk of Groq.
-fn groq_usage(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Usage>, DecodeError> {
+fn groq_usage(fields: &mut Fields<'_>, quirks: &Quirks) -> Result<Option<Usage>> {
     let Some(own) = fields.take("x_groq") else { return Ok(None) };
     let mut own = Fields::new(own, Path::ROOT.key("x_groq"), quirks.dialect)?;
     let usage = response::decode_usage(&mut own, quirks)?;

@@ -8,14 +8,10 @@ use crate::dialect::openai_chat::response::{self, Rest};
 use crate::dialect::openai_chat::{fault, part, wire};
 use crate::frame::{DONE, Frame};
 use toolwright_core::event::split::split_part;
-use toolwright_core::event::{Delta, Event, Head, Start};
-use toolwright_core::extra::Extra;
-use toolwright_core::note;
-use toolwright_core::part::{Body, Opaque, Part};
-use toolwright_core::response::Stop;
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Line, Object};
+use toolwright_core::event::{Delta, Head, Start};
+use toolwright_core::part::Opaque;
+use toolwright_core::{Body, Event, Extra, Part, Stop, Usage, note};
+use toolwright_json::{Json, Line, Object, object};
 
 /// The encoder of a stream.
 #[derive(Debug)]

@@ -3,14 +3,10 @@
 
 use super::super::tool;
 use super::super::wire::{CLIENT_TOOLS, ClientTool, DIALECT, FOUND, KIND, SEARCH, SHELL};
-use crate::codec::{DecodeError, Fields};
-use toolwright_core::call::{Arguments, Call};
-use toolwright_core::origin::Origin;
-use toolwright_core::outcome::Outcome;
-use toolwright_core::part::{Body, Part};
+use crate::codec::{Fields, Result};
 use toolwright_core::tool::{flat_name, qualified_name, split_name};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part};
+use toolwright_json::{Json, Object, Path, object};
 
 /// Returns the tool of a call.
 pub(in super::super) fn of_call(call: &Call) -> Option<&'static ClientTool> {
@@ -46,11 +42,7 @@ fn has_id(item: &Json, key: &str) -> bool {
 }
 
 /// Decodes a call that the client is to run.
-pub(super) fn decode_call(
-    tool: &ClientTool,
-    item: Json,
-    path: Path<'_>,
-) -> Result<Part, DecodeError> {
+pub(super) fn decode_call(tool: &ClientTool, item: Json, path: Path<'_>) -> Result<Part> {
     let mut fields = Fields::new(item, path, DIALECT)?;
     let id = Some(fields.need_string("call_id")?);
     let arguments = match fields.take(tool.input) {
@@ -72,7 +64,7 @@ pub(in super::super) fn decode_outcome(
     tool: &ClientTool,
     item: Json,
     path: Path<'_>,
-) -> Result<Part, DecodeError> {
+) -> Result<Part> {
     let mut fields = Fields::new(item, path, DIALECT)?;
     fields.take("type");
     let call_id = Some(fields.need_string(tool.output_id)?);

@@ -1,11 +1,10 @@
 //! Content parts of a message item or of a call's output.
 
 use super::super::wire::{self, DIALECT};
-use crate::codec::{DecodeError, Fields, elements};
-use toolwright_core::origin::Origin;
-use toolwright_core::part::{Body, Media, MediaKind, MediaSource, Part};
-use toolwright_json::object;
-use toolwright_json::{Json, Object, Path};
+use crate::codec::{DecodeError, Fields, Result, elements};
+use toolwright_core::part::{Media, MediaKind, MediaSource};
+use toolwright_core::{Body, Origin, Part};
+use toolwright_json::{Json, Object, Path, object};
 
 /// The side of a text: there is one type for input and another for output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +23,7 @@ impl Side {
 }
 
 /// Decodes content: a string, or parts.
-pub(in super::super) fn decode_all(
-    content: Json,
-    path: Path<'_>,
-    side: Side,
-) -> Result<Vec<Part>, DecodeError> {
+pub(in super::super) fn decode_all(content: Json, path: Path<'_>, side: Side) -> Result<Vec<Part>> {
     match content {
         Json::String(text) => Ok(vec![Part::text(text).with_origin(Origin::at(&path))]),
         Json::Array(parts) => elements(parts, &path, |part, path| decode(part, path, side)),
@@ -37,7 +32,7 @@ pub(in super::super) fn decode_all(
 }
 
 /// Decodes a part.
-fn decode(wire: Json, path: Path<'_>, side: Side) -> Result<Part, DecodeError> {
+fn decode(wire: Json, path: Path<'_>, side: Side) -> Result<Part> {
     let known = match wire.get("type").and_then(Json::as_str) {
         Some("input_text" | "output_text" | "text" | "refusal" | "input_audio") => true,
         Some("input_image") => has_source(&wire, &["image_url", "file_id"]),
@@ -82,7 +77,7 @@ fn take_empty(fields: &mut Fields<'_>, key: &str) {
     }
 }
 
-fn decode_image(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
+fn decode_image(fields: &mut Fields<'_>) -> Result<Media> {
     if fields.tag("detail") == Some("auto") {
         fields.take("detail");
     }
@@ -93,7 +88,7 @@ fn decode_image(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     Ok(Media { kind: MediaKind::Image, mime, source, name: None })
 }
 
-fn decode_file(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
+fn decode_file(fields: &mut Fields<'_>) -> Result<Media> {
     let (mime, source) = if let Some(data) = fields.string("file_data")? {
         match decode_url(data) {
             // Base64 without the prefix of a `data:` URL.
@@ -108,7 +103,7 @@ fn decode_file(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
     Ok(Media { kind: MediaKind::Document, mime, source, name: fields.string("filename")? })
 }
 
-fn decode_audio(fields: &mut Fields<'_>) -> Result<Media, DecodeError> {
+fn decode_audio(fields: &mut Fields<'_>) -> Result<Media> {
     let path = fields.path();
     let mut audio = Fields::new(fields.need("input_audio")?, path.key("input_audio"), DIALECT)?;
     let source = MediaSource::Base64(audio.need_string("data")?);

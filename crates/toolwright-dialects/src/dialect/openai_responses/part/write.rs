@@ -6,17 +6,12 @@ use super::super::wire::{
     self, ADDITIONAL, CLIENT_TOOLS, CUSTOM, ClientTool, DIALECT, EMPTY, JOINED, LOADED, OUTER,
     SEARCH,
 };
-use super::client;
 use super::content::{self, Side};
-use super::{SECTIONS, kind};
-use toolwright_core::call::Arguments;
-use toolwright_core::extra::Extra;
-use toolwright_core::message::{Message, Role};
-use toolwright_core::note;
-use toolwright_core::part::{Body, Part, Reasoning, Section};
+use super::{SECTIONS, client, kind};
+use toolwright_core::part::{Reasoning, Section};
 use toolwright_core::tool::split_name;
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_core::{Arguments, Body, Extra, Message, Part, Role, note};
+use toolwright_json::{Json, Object, object};
 
 /// Encodes items: those of a request, or those of a response, which need ids.
 #[derive(Debug, Default)]

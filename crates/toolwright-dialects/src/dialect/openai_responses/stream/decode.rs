@@ -7,14 +7,13 @@ use super::super::wire::{DIALECT, SEARCH};
 use super::super::{fault, part, response};
 use super::Steps;
 use super::piece::{Item, Kind, Piece};
-use crate::codec::{DecodeError, Fields, FrameStatus, StreamDecoder};
+use crate::codec::{Fields, FrameStatus, Result, StreamDecoder, parse_frame};
 use crate::frame::Frame;
 use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Event, Head, Tail};
-use toolwright_core::extra::Extra;
-use toolwright_core::part::{Body, SectionKind};
+use toolwright_core::event::{Delta, Head, Tail};
+use toolwright_core::part::SectionKind;
 use toolwright_core::tool::split_name;
-use toolwright_core::wire_json;
+use toolwright_core::{Body, Event, Extra};
 use toolwright_json::{Json, Path};
 
 /// The decoder of a stream.
@@ -27,12 +26,11 @@ pub(in super::super) struct Decoder {
 }
 
 impl StreamDecoder for Decoder {
-    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus, DecodeError> {
+    fn decode(&mut self, frame: &Frame, out: &mut Vec<Event>) -> Result<FrameStatus> {
         if frame.is_done() {
             return Ok(FrameStatus::Known);
         }
-        let value = wire_json::parse(&frame.data)
-            .map_err(|error| DecodeError::new(DIALECT, &Path::ROOT, error))?;
+        let value = parse_frame(frame, DIALECT)?;
         let mut fields = Fields::new(value, Path::ROOT, DIALECT)?;
         let Some(name) = fields.string("type")?.or_else(|| frame.name.clone()) else {
             return Err(fields.missing("type"));
@@ -88,16 +86,16 @@ impl StreamDecoder for Decoder {
     }
 }
 
-fn output_index(fields: &mut Fields<'_>) -> Result<u64, DecodeError> {
+fn output_index(fields: &mut Fields<'_>) -> Result<u64> {
     Ok(fields.u64("output_index")?.unwrap_or(0))
 }
 
-fn nested(fields: &mut Fields<'_>, key: &'static str) -> Result<Fields<'static>, DecodeError> {
+fn nested(fields: &mut Fields<'_>, key: &'static str) -> Result<Fields<'static>> {
     Fields::new(fields.need(key)?, Path::ROOT.key(key), DIALECT)
 }
 
 impl Decoder {
-    fn start(&mut self, response: Fields<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn start(&mut self, response: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let start = response::decode_start(response)?;
         self.id = start.id.clone().unwrap_or_default();
         self.emit.start(start, out);
@@ -117,7 +115,7 @@ impl Decoder {
 
     /// Opens a call or reasoning at once. A message waits for its content, any other item for its
     /// end.
-    fn added(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn added(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let at = output_index(&mut fields)?;
         let wire = fields.need("item")?;
         if self.items.contains_key(&at) {
@@ -140,11 +138,7 @@ impl Decoder {
     }
 
     /// Opens a part of a message's content; parts of other types arrive with the end of the item.
-    fn part_added(
-        &mut self,
-        mut fields: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn part_added(&mut self, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let at = output_index(&mut fields)?;
         let place = fields.u64("content_index")?.unwrap_or(0);
         let head = match nested(&mut fields, "part")?.tag("type") {
@@ -186,7 +180,7 @@ impl Decoder {
         fields: &mut Fields<'_>,
         key: &'static str,
         out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let at = output_index(fields)?;
         let place = fields.u64("content_index")?.unwrap_or(0);
         let head = if name.starts_with("refusal") { Head::Refusal } else { Head::Text };
@@ -202,7 +196,7 @@ impl Decoder {
         fields: &mut Fields<'_>,
         key: &'static str,
         out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let at = output_index(fields)?;
         let delta = Delta::Arguments(fields.need_string(key)?);
         self.append(at, 0, delta, key != "delta", out);
@@ -216,7 +210,7 @@ impl Decoder {
         fields: &mut Fields<'_>,
         key: &'static str,
         out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<()> {
         let at = output_index(fields)?;
         let number = match kind {
             SectionKind::Summary => fields.u64("summary_index")?.unwrap_or(0),
@@ -242,7 +236,7 @@ impl Decoder {
     }
 
     /// Processes a complete item: emits content that was not streamed and closes its parts.
-    fn done(&mut self, at: u64, wire: Json, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn done(&mut self, at: u64, wire: Json, out: &mut Vec<Event>) -> Result<()> {
         let item = self.items.entry(at).or_default();
         if item.done {
             return Ok(());
@@ -285,12 +279,7 @@ impl Decoder {
     }
 
     /// Processes the terminal event, which repeats all items.
-    fn end(
-        &mut self,
-        name: &str,
-        mut fields: Fields<'_>,
-        out: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn end(&mut self, name: &str, mut fields: Fields<'_>, out: &mut Vec<Event>) -> Result<()> {
         let mut response = nested(&mut fields, "response")?;
         let output = response.array("output")?;
         let fault =

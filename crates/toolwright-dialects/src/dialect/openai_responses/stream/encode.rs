@@ -8,22 +8,15 @@ use super::number::Numbers;
 use super::section::Sections;
 use crate::codec::{ReplyContext, StreamEncoder};
 use crate::frame::Frame;
-use toolwright_core::call::Arguments;
 use toolwright_core::event::join::Open;
 use toolwright_core::event::sequence::Sequencer;
-use toolwright_core::event::{Delta, Event, Head, Start, Tail};
-use toolwright_core::extra::Extra;
-use toolwright_core::fault::Fault;
-use toolwright_core::message::Role;
-use toolwright_core::part::{Body, Part};
-use toolwright_core::response::{Stop, StopReason};
+use toolwright_core::event::{Delta, Head, Start, Tail};
 use toolwright_core::tool::split_name;
-use toolwright_core::usage::Usage;
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
+use toolwright_core::{Arguments, Body, Event, Extra, Fault, Part, Role, Stop, StopReason, Usage};
+use toolwright_json::{Json, Object, object};
 
 /// The encoder of a stream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in super::super) struct Encoder {
     reply_context: ReplyContext,
     sequencer: Sequencer,
@@ -68,16 +61,7 @@ enum Kind {
 
 impl Encoder {
     pub(in super::super) fn new(reply_context: &ReplyContext) -> Encoder {
-        Encoder {
-            reply_context: reply_context.clone(),
-            sequencer: Sequencer::default(),
-            response: None,
-            parts: Vec::new(),
-            number: Numbers::default(),
-            current: None,
-            stop: Stop::default(),
-            usage: None,
-        }
+        Encoder { reply_context: reply_context.clone(), ..Encoder::default() }
     }
 
     fn start(&mut self, start: &Start, frames: &mut Vec<Frame>) {

@@ -3,8 +3,7 @@
 use super::number::Numbers;
 use crate::frame::Frame;
 use toolwright_core::part::SectionKind;
-use toolwright_json::Object;
-use toolwright_json::object;
+use toolwright_json::{Object, object};
 
 /// The sections of the open reasoning. Only the last of them is open.
 #[derive(Debug, Default)]

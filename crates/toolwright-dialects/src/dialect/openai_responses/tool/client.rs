@@ -2,10 +2,10 @@
 //! they are functions.
 
 use super::super::wire::{CLIENT_TOOLS, DIALECT, SEARCH, SHELL};
-use crate::codec::{DecodeError, Fields};
-use toolwright_core::tool::{Tool, ToolKind, qualified_name, split_name};
-use toolwright_json::object;
-use toolwright_json::{Json, Path};
+use crate::codec::{Fields, Result};
+use toolwright_core::tool::{qualified_name, split_name};
+use toolwright_core::{Tool, ToolKind};
+use toolwright_json::{Json, Path, object};
 
 /// Whether an element or an item is a tool search that the client runs. By default the vendor runs
 /// it.
@@ -30,7 +30,7 @@ pub(super) fn is_client(wire: &Json) -> bool {
 }
 
 /// Decodes a tool that the client runs.
-pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool, DecodeError> {
+pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     let kind = fields.need_string("type")?;
     let (description, parameters) = if kind == SEARCH {

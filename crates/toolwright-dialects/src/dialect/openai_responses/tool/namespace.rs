@@ -2,17 +2,13 @@
 
 use super::super::wire::DIALECT;
 use super::{client, decode, definition};
-use crate::codec::{DecodeError, Fields};
-use toolwright_core::extra::Extra;
-use toolwright_core::tool::{Namespace, Tool, qualified_name, split_name};
-use toolwright_json::object;
-use toolwright_json::{Json, Path};
+use crate::codec::{DecodeError, Fields, Result};
+use toolwright_core::tool::{Namespace, qualified_name, split_name};
+use toolwright_core::{Extra, Tool};
+use toolwright_json::{Json, Path, object};
 
 /// Decodes a list of tools.
-pub(in super::super) fn decode_all(
-    items: Vec<Json>,
-    path: Path<'_>,
-) -> Result<Vec<Tool>, DecodeError> {
+pub(in super::super) fn decode_all(items: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>> {
     let mut tools = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
         decode_element(item, path.index(index), &mut tools)?;
@@ -21,11 +17,7 @@ pub(in super::super) fn decode_all(
 }
 
 /// Decodes an element and appends its tools.
-pub(super) fn decode_element(
-    item: Json,
-    path: Path<'_>,
-    tools: &mut Vec<Tool>,
-) -> Result<(), DecodeError> {
+pub(super) fn decode_element(item: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result<()> {
     if has_tools(&item) {
         return decode_namespace(item, path, tools);
     }
@@ -39,7 +31,7 @@ fn has_tools(item: &Json) -> bool {
     is_namespace && item.get("tools").and_then(Json::as_array) != Some(&[])
 }
 
-fn decode_namespace(wire: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result<(), DecodeError> {
+fn decode_namespace(wire: Json, path: Path<'_>, tools: &mut Vec<Tool>) -> Result<()> {
     let mut fields = Fields::new(wire, path, DIALECT)?;
     fields.take("type");
     let name = fields.need_string("name")?;
