@@ -126,9 +126,10 @@ pub(crate) async fn make(
         }
         _ => None,
     };
+    let is_in_run = scope.run.is_some();
     let key = match &scope.outer {
-        Some(outer) => step_key(&[&outer.key, &id]),
-        None => step_key(&[&scope.session.caller.tenant, &scope.session.run, &id]),
+        Some(outer) => step_key(&[&outer.key, &id], is_in_run),
+        None => step_key(&[&scope.session.caller.tenant, &scope.session.run, &id], is_in_run),
     };
     let path = join(scope.path(), &id);
     let records_intent =

@@ -120,6 +120,78 @@ fn an_effect_of_a_published_plan_that_was_interrupted_is_a_question_of_the_run()
     assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 1));
 }
 
+/// The plan `order`, called by a tool that is no plan.
+const ORDER_BY_TOOL: &str = r#"{"plan":"1","steps":{"order":{"tool":"call_prefab_function","args":{
+    "prefab_id":"order-prefab","version":"1.0.0","function_name":"order","parameters":{}}}}}"#;
+
+#[test]
+fn a_killed_run_repeats_no_effect_of_a_published_plan_that_a_tool_calls() {
+    // The process ends after the payment, and during it.
+    for (is_paid, status, looks) in [(true, "succeeded", 2), (false, "failed", 0)] {
+        let (_never, hanging) = Reply::after(done());
+        let replies =
+            if is_paid { vec![done(), hanging, done()] } else { vec![hanging, done(), done()] };
+        let upstream = Upstream::start(replies);
+        let gateway = Gateway::start(LOCAL);
+        publish_order(&gateway, &upstream);
+        let body = object! {"plan": json(ORDER_BY_TOOL)}.compact();
+        let run = gateway.post("/v1/plans", &[], body.as_bytes()).json();
+        upstream.until_received(1 + usize::from(is_paid));
+        let gateway = gateway.crash(LOCAL);
+        let ended = ended(&gateway, &format!("/v1/plans/{}", text_at(&run, "/run")));
+        assert_eq!(text_at(&ended, "/status"), status, "{ended}");
+        assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, looks));
+    }
+}
+
+/// Plans within each other: `outer` calls `order`, which calls `pay` and `look`.
+fn publish_outer(gateway: &Gateway) {
+    let plan = r#"{"plan":"1","steps":{"middle":{"tool":"order-prefab/order"}},
+        "outputs":{"seen":{"$from":"middle/seen"}}}"#;
+    let function = object! {"name": "outer", "description": "Runs a plan.", "plan": json(plan)};
+    publish(
+        gateway,
+        &object! {
+            "id": "outer-prefab", "version": "1.0.0", "name": "Outer", "description": "Orders things.",
+            "runtime": object! {"plan": Object::new()}, "functions": vec![function]
+        }
+        .into(),
+    );
+}
+
+#[test]
+fn a_killed_run_repeats_no_call_of_a_plan_within_a_published_plan() {
+    let plan = ORDER.replace("order-prefab/order", "outer-prefab/outer");
+    let body = object! {"plan": json(&plan)}.compact();
+    let (_never, hanging) = Reply::after(done());
+    let upstream = Upstream::start([done(), hanging, done()]);
+    let gateway = Gateway::start(LOCAL);
+    publish_order(&gateway, &upstream);
+    publish_outer(&gateway);
+    let run = gateway.post("/v1/plans", &[], body.as_bytes()).json();
+    upstream.until_received(2);
+    let gateway = gateway.crash(LOCAL);
+    let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 2));
+
+    let (_never, hanging) = Reply::after(done());
+    let upstream = Upstream::start([hanging, done()]);
+    let gateway = Gateway::start(LOCAL);
+    publish_order(&gateway, &upstream);
+    publish_outer(&gateway);
+    let run = gateway.post("/v1/plans", &[], body.as_bytes()).json();
+    upstream.until_received(1);
+    let gateway = gateway.crash(LOCAL);
+    let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+    let shown = interrupted(&gateway, &path, &[]);
+    assert_eq!(text_at(&shown, "/questions/0/step"), "order/middle/pay", "{shown}");
+    let answer = br#"{"step":"order/middle/pay","answer":"output","output":{"paid":true}}"#;
+    assert_eq!(gateway.post(&format!("{path}/answer"), &[], answer).status, 202);
+    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 1));
+}
+
 /// Reads a file and writes it, which needs approval.
 const COPY: &str = r#"{"plan":"1","inputs":{"type":"object","properties":{"to":{"type":"string"}}},"steps":{
     "read":{"tool":"read_file","args":{"path":"a.txt"}},
