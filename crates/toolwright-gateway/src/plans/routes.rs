@@ -149,7 +149,10 @@ impl Asker {
         let memory = self.state.budget.share().plan_memory();
         let context = Context::new().with(self.state.tools.access(&self.client));
         let context = context.with(memory).with(self.client.call_rate());
-        Ok(self.state.plans.engine(toolbox).await?.with_context(context))
+        let settings = self.state.plans.settings();
+        let quota = RunQuota { runs: settings.max_runs, bytes: settings.max_bytes };
+        let engine = self.state.plans.engine(toolbox).await?;
+        Ok(engine.with_context(context).with_quota(quota))
     }
 
     /// Returns the engine with the tools of the client that started a run: who answers for a run or continues it does not
@@ -159,23 +162,6 @@ impl Asker {
             return Err(Fault::new(FaultClass::Forbidden, KEY_REMOVED));
         };
         Asker { client, state: self.state.clone(), may_approve: false }.engine().await
-    }
-
-    /// Makes room for a new run. The fault says that the tenant has too many.
-    async fn make_room(&self, engine: &LocalEngine, bytes: usize) -> Result<(), Fault> {
-        let settings = self.state.plans.settings();
-        let quota = RunQuota { runs: settings.max_runs, bytes: settings.max_bytes };
-        let journal = engine.journal();
-        let fits = journal.make_room(self.client.tenant(), bytes, quota).await;
-        if fits.map_err(refusal)? {
-            return Ok(());
-        }
-        let message = format!(
-            "The tenant has {} runs or {} bytes of runs that have not ended, and may have no more. Answer, cancel or \
-             delete some: `GET /v1/plans?status=waiting` lists them.",
-            quota.runs, quota.bytes
-        );
-        Err(Fault::new(FaultClass::RateLimited, message))
     }
 
     async fn start(&self, request: HttpRequest) -> Result<Reply, Fault> {
@@ -201,7 +187,6 @@ impl Asker {
         let is_started = flag(&body, "start")?.unwrap_or(true);
         let engine = self.engine().await?;
         let waits = flag(&body, "wait")?.unwrap_or(false);
-        self.make_room(&engine, share.size()).await?;
         let mut new = NewRun::new(plan, inputs).with_caller(self.client.caller());
         if let Some((id, request)) = &identity {
             new = new.with_identity(id.as_str(), request.as_str());
@@ -322,7 +307,6 @@ impl Asker {
             }
             Some(_) => return Err(invalid("args", hint)),
         };
-        self.make_room(&engine, 0).await?;
         let caller = self.client.caller();
         let run = engine.fork(id, step, arguments, caller).await.map_err(refusal)?;
         self.drive(engine, run, true, false).await
@@ -419,6 +403,12 @@ fn refusal(error: impl Into<PlanRunError>) -> Fault {
         PlanRunError::Journal(PlanJournalError::UnknownRun(_)) => {
             let message = "There is no such run for this key. `GET /v1/plans` lists runs.";
             return Fault::new(FaultClass::NotFound, message);
+        }
+        PlanRunError::Journal(PlanJournalError::Full(_)) => {
+            let message = format!(
+                "{message}. Answer, cancel or delete some: `GET /v1/plans?status=waiting` lists them."
+            );
+            return Fault::new(FaultClass::RateLimited, message);
         }
         PlanRunError::TooLarge(_) => (FaultClass::Overloaded, StatusCode::SERVICE_UNAVAILABLE),
         PlanRunError::ToolsChanged(_)

@@ -281,6 +281,12 @@ pub enum PlanJournalError {
     /// Another engine makes the calls of the run
     #[error("the run '{0}' is in progress elsewhere")]
     InProgress(String),
+    /// The quota of the tenant is used up by runs that have not ended
+    #[error(
+        "the tenant has {} runs or {} bytes of runs that have not ended, and may have no more",
+        .0.runs, .0.bytes
+    )]
+    Full(RunQuota),
     /// Reading or writing failed
     #[error("the journal of plans: {0}")]
     Failed(String),
@@ -302,8 +308,14 @@ pub trait RunClaim: Send + Sync {}
 
 /// Stores runs of plans. What is written is durable when the future is ready.
 pub trait PlanJournal: Send + Sync + 'static {
-    /// Records a new run, with entries that it takes over from another one, all or nothing.
-    fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()>;
+    /// Records a new run, with entries that it takes over from another one. With a quota, the oldest ended runs of the tenant
+    /// are removed as far as the new one needs it. All or nothing: a run that exists already, or does not fit, removes none.
+    fn create<'a>(
+        &'a self,
+        run: &'a RunRecord,
+        entries: Vec<Entry>,
+        quota: Option<RunQuota>,
+    ) -> PlanJournalFuture<'a, ()>;
 
     /// Claims a run, so that no other engine makes its calls.
     fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>>;
@@ -336,14 +348,6 @@ pub trait PlanJournal: Send + Sync + 'static {
 
     /// Removes runs that ended before a time, in milliseconds since 1970. Returns how many. A run that has not ended stays.
     fn prune(&self, ended_before_ms: u64) -> PlanJournalFuture<'_, usize>;
-
-    /// Removes the oldest ended runs of a tenant until a new one with some bytes fits into a quota. Returns whether it does.
-    fn make_room<'a>(
-        &'a self,
-        tenant: &'a str,
-        bytes: usize,
-        quota: RunQuota,
-    ) -> PlanJournalFuture<'a, bool>;
 }
 
 /// How many runs a tenant may have. Ended runs are removed for new ones; others stay.
@@ -351,6 +355,6 @@ pub trait PlanJournal: Send + Sync + 'static {
 pub struct RunQuota {
     /// Maximum number of runs
     pub runs: usize,
-    /// Maximum number of bytes of all runs
+    /// Maximum number of stored bytes of all runs
     pub bytes: usize,
 }

@@ -19,8 +19,8 @@ use toolwright_json::pointer;
 use super::engine::{Engine, EngineFuture, NewRun, PlanRunError};
 use super::event::Observer;
 use super::journal::{
-    Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, Question, RunRecord,
-    RunStatus, StepAnswer,
+    Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, Question, RunQuota,
+    RunRecord, RunStatus, StepAnswer,
 };
 use super::memory::Reservation;
 use super::replay::{
@@ -53,6 +53,8 @@ pub struct LocalEngine {
     max_steps: usize,
     parallel: usize,
     accepts_changed_tools: bool,
+    /// How many runs a tenant may have
+    quota: Option<RunQuota>,
     /// Whether the host continues runs by itself after a restart
     resumes: bool,
     /// Who acts through this engine
@@ -100,6 +102,7 @@ impl LocalEngine {
             max_steps: MAX_STEPS,
             parallel: PARALLEL,
             accepts_changed_tools: false,
+            quota: None,
             resumes: false,
             caller: Caller::default(),
             stop: CancellationToken::new(),
@@ -156,6 +159,13 @@ impl LocalEngine {
         self
     }
 
+    /// Limits how many runs a tenant may have. The oldest ended ones are removed for new ones.
+    #[must_use]
+    pub fn with_quota(mut self, quota: RunQuota) -> LocalEngine {
+        self.quota = Some(quota);
+        self
+    }
+
     /// Lets the host continue new runs by itself after a restart, with [`resume`](Self::resume).
     #[must_use]
     pub fn with_resumed_runs(mut self) -> LocalEngine {
@@ -184,13 +194,19 @@ impl LocalEngine {
     }
 
     async fn start_run(&self, new: NewRun) -> Result<Arc<str>, PlanRunError> {
+        if let Some(id) = &new.id
+            && self.journal.tenant(id).await.is_ok()
+        {
+            // It may exist although its tools do not any more.
+            return Err(PlanJournalError::Exists(id.to_string()).into());
+        }
         // A plan with too many steps is refused before its tools are asked for.
         let is_small = new.plan.steps.len() <= self.max_steps;
         let mut tools = if is_small { self.tools(&new.plan).await } else { PlanTools::default() };
         let max_steps = self.max_steps;
         let mut record = blocking(move || check_run(new, &mut tools, max_steps)).await??;
         record.resumes = self.resumes;
-        self.journal.create(&record, Vec::new()).await?;
+        self.journal.create(&record, Vec::new(), self.quota).await?;
         Ok(record.id)
     }
 
@@ -239,7 +255,7 @@ impl LocalEngine {
             );
             !is_of_run && !repeated.contains(outermost(&entry.step).0)
         });
-        self.journal.create(&forked, entries).await?;
+        self.journal.create(&forked, entries, self.quota).await?;
         Ok(forked.id)
     }
 

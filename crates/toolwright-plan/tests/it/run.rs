@@ -756,13 +756,61 @@ async fn only_ended_runs_are_removed_by_age_and_by_quota() {
             journal.load(&runs[3]).await.unwrap_err(),
             PlanJournalError::UnknownRun(runs[3].to_string())
         );
-        let quota = |runs| RunQuota { runs, bytes: usize::MAX };
-        assert!(journal.make_room("one", 0, quota(4)).await.unwrap());
-        assert_eq!(journal.list(&RunFilter::default()).await.unwrap().len(), 3, "the oldest went");
-        assert!(!journal.make_room("one", 0, quota(1)).await.unwrap(), "one has not ended");
-        let left = journal.list(&RunFilter::default()).await.unwrap();
-        assert_eq!(left.iter().map(|run| &run.id).collect::<Vec<_>>(), [&open]);
+        let ids = async || -> Vec<Arc<str>> {
+            let runs = journal.list(&RunFilter::default()).await.unwrap();
+            runs.into_iter().map(|run| run.id).collect()
+        };
+        let (mut new, _) = journal.load(&open).await.unwrap();
+        new.id = "new".into();
+        let full = RunQuota { runs: 1, bytes: usize::MAX };
+        let refused = journal.create(&new, Vec::new(), Some(full)).await.unwrap_err();
+        assert_eq!(refused, PlanJournalError::Full(full), "one has not ended");
+        assert_eq!(ids().await.len(), 4, "none was removed in vain");
+        let quota = RunQuota { runs: 4, bytes: usize::MAX };
+        journal.create(&new, Vec::new(), Some(quota)).await.unwrap();
+        let left = ids().await;
+        assert!(left.len() == 4 && !left.contains(&runs[0]), "the oldest went: {left:?}");
+        let again = journal.create(&new, Vec::new(), Some(full)).await.unwrap_err();
+        assert_eq!(again, PlanJournalError::Exists("new".to_owned()));
+        assert_eq!(ids().await, left);
     }
+}
+
+#[tokio::test]
+async fn ended_runs_are_removed_for_the_bytes_of_a_new_one_and_for_none_that_does_not_fit() {
+    use toolwright_plan::journal::{RunFilter, RunQuota};
+    let folder = tempfile::tempdir().unwrap();
+    let journal = SqlitePlanJournal::open(folder.path().join("plans.sqlite")).unwrap();
+    let journal = Arc::new(journal);
+    let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap())
+        .with_journal(journal.clone());
+    let text = r#"{"plan":"1","inputs":{"type":"object"},"steps":{"a":{"tool":"echo"}}}"#;
+    let new = |size: usize| NewRun::new(plan(text), object! {"x": "x".repeat(size)});
+    let quota = RunQuota { runs: 100, bytes: 10_000 };
+    let engine = engine.with_quota(quota);
+    let count = async || journal.list(&RunFilter::default()).await.unwrap().len();
+    for at in 1..=4 {
+        let run = engine.start(new(2000)).await.unwrap();
+        let (mut record, _) = journal.load(&run).await.unwrap();
+        // A second run may start in the same millisecond.
+        journal.delete(&run).await.unwrap();
+        record.created_ms = at;
+        (record.status, record.ended_ms) = (RunStatus::Succeeded, Some(at));
+        journal.create(&record, Vec::new(), None).await.unwrap();
+    }
+    let refused = engine.start(new(10_000)).await.unwrap_err();
+    assert_eq!(refused, PlanJournalError::Full(quota).into());
+    assert_eq!(count().await, 4, "none was removed in vain");
+    let run = engine.start(new(4000)).await.unwrap();
+    let left = journal.list(&RunFilter::default()).await.unwrap();
+    assert_eq!(left.iter().map(|run| run.created_ms).skip(1).collect::<Vec<_>>(), [4, 3]);
+    // A fork has the bytes of its run.
+    journal.set_status(&run, RunStatus::Waiting, None).await.unwrap();
+    let fork = engine.fork(&run, "a", None, toolwright_runtime::Caller::default()).await.unwrap();
+    journal.set_status(&fork, RunStatus::Waiting, None).await.unwrap();
+    assert_eq!(count().await, 2);
+    let refused = engine.fork(&run, "a", None, toolwright_runtime::Caller::default()).await;
+    assert_eq!(refused.unwrap_err(), PlanJournalError::Full(quota).into());
 }
 
 #[tokio::test]
@@ -881,7 +929,7 @@ async fn pages_of_runs_lose_none_that_started_at_one_time() {
         journal.delete(&first).await.unwrap();
         for id in ["a", "b", "c", "d", "e"] {
             (record.id, record.created_ms) = (id.into(), if id == "e" { 8 } else { 7 });
-            journal.create(&record, Vec::new()).await.unwrap();
+            journal.create(&record, Vec::new(), None).await.unwrap();
         }
         let (mut found, mut filter) =
             (Vec::new(), RunFilter { limit: Some(2), ..RunFilter::default() });

@@ -272,6 +272,22 @@ fn a_repeated_request_starts_a_run_once() {
 }
 
 #[test]
+fn a_repeated_request_finds_its_run_where_no_further_run_fits() {
+    let upstream = Upstream::start([done(), done()]);
+    let gateway = Gateway::start(&format!("{LOCAL}[plans]\nmax_runs = 1\n"));
+    publish_order(&gateway, &upstream);
+    let plan = r#"{"plan":"1","steps":{"pay":{"tool":"shop-prefab/pay"}}}"#;
+    let body = object! {"plan": json(plan), "wait": true}.compact();
+    let start = || {
+        let key = [("idempotency-key", "once")];
+        text_at(&gateway.post("/v1/plans", &key, body.as_bytes()).ok().json(), "/run")
+    };
+    let first = start();
+    assert_eq!(start(), first);
+    assert_eq!(calls(&upstream, "pay"), 1);
+}
+
+#[test]
 fn answers_at_once_leave_no_run_waiting() {
     let gateway = gateway();
     let plan = r#"{"plan":"1","steps":{

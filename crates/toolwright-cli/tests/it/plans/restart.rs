@@ -191,8 +191,8 @@ fn a_tenant_with_too_many_runs_loses_ended_ones_and_then_starts_none() {
     assert_eq!(statuses(), ["waiting"; 3]);
 
     let gateway = Gateway::start("[plans]\nmax_bytes = \"100KB\"\n[tools]\nroot = \".\"\n");
-    let large =
-        format!(r#"{{"plan":{ended},"wait":true,"inputs":{{}},"x":"{}"}}"#, "y".repeat(200_000));
+    let plan = ended.replace(r#""steps""#, r#""inputs":{"type":"object"},"steps""#);
+    let large = format!(r#"{{"plan":{plan},"inputs":{{"x":"{}"}}}}"#, "y".repeat(200_000));
     let refused = gateway.post("/v1/plans", &[], large.as_bytes());
     assert_eq!(refused.status, 429, "{}", refused.text());
 }

@@ -1,7 +1,6 @@
 //! A journal in memory, which ends with the process.
 
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::btree_map::Entry as BTreeEntry;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -58,15 +57,31 @@ impl Drop for Claim {
 }
 
 impl PlanJournal for MemoryPlanJournal {
-    fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
+    /// Runs in memory have no bytes.
+    fn create<'a>(
+        &'a self,
+        run: &'a RunRecord,
+        entries: Vec<Entry>,
+        quota: Option<RunQuota>,
+    ) -> PlanJournalFuture<'a, ()> {
         Box::pin(async move {
-            match self.runs().entry(run.id.to_string()) {
-                BTreeEntry::Occupied(_) => Err(PlanJournalError::Exists(run.id.to_string())),
-                BTreeEntry::Vacant(vacant) => {
-                    vacant.insert((run.clone(), entries));
-                    Ok(())
-                }
+            let mut runs = self.runs();
+            if runs.contains_key(&*run.id) {
+                return Err(PlanJournalError::Exists(run.id.to_string()));
             }
+            if let Some(quota) = quota {
+                let tenant = &run.caller.tenant;
+                let own = runs.values().filter(|(run, _)| run.caller.tenant == *tenant);
+                let excess = (own.clone().count() + 1).saturating_sub(quota.runs);
+                let ended = own.filter(|(run, _)| run.status.is_final());
+                let mut ended: Vec<(u64, Arc<str>)> =
+                    ended.map(|(run, _)| (run.created_ms, run.id.clone())).collect();
+                ended.sort_unstable();
+                let oldest = ended.get(..excess).ok_or(PlanJournalError::Full(quota))?;
+                oldest.iter().for_each(|(_, id)| drop(runs.remove(&**id)));
+            }
+            runs.insert(run.id.to_string(), (run.clone(), entries));
+            Ok(())
         })
     }
 
@@ -156,26 +171,5 @@ impl PlanJournal for MemoryPlanJournal {
         });
         let removed = before - runs.len();
         Box::pin(async move { Ok(removed) })
-    }
-
-    /// Runs in memory have no bytes.
-    fn make_room<'a>(
-        &'a self,
-        tenant: &'a str,
-        _bytes: usize,
-        quota: RunQuota,
-    ) -> PlanJournalFuture<'a, bool> {
-        Box::pin(async move {
-            let mut runs = self.runs();
-            let own = runs.values().filter(|(run, _)| *run.caller.tenant == *tenant);
-            let count = own.clone().count();
-            let ended = own.filter(|(run, _)| run.status.is_final());
-            let mut ended: Vec<(u64, Arc<str>)> =
-                ended.map(|(run, _)| (run.created_ms, run.id.clone())).collect();
-            ended.sort_unstable();
-            let excess = (count + 1).saturating_sub(quota.runs);
-            ended.iter().take(excess).for_each(|(_, id)| drop(runs.remove(&**id)));
-            Ok(excess <= ended.len())
-        })
     }
 }

@@ -159,15 +159,31 @@ struct FileClaim {
 impl RunClaim for FileClaim {}
 
 impl PlanJournal for SqlitePlanJournal {
-    fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
+    fn create<'a>(
+        &'a self,
+        run: &'a RunRecord,
+        entries: Vec<Entry>,
+        quota: Option<RunQuota>,
+    ) -> PlanJournalFuture<'a, ()> {
         let record = Json::from(run.to_record());
         let (new, weight, record) = (run.clone(), record.weight(), record.compact());
         let entries: Vec<StoredEntry> = entries.into_iter().map(StoredEntry::new).collect();
+        let bytes = record.len() + entries.iter().map(|entry| entry.data.len()).sum::<usize>();
         let created = self.ask(move |change| {
             let (id, tenant, status) = (&*new.id, &*new.caller.tenant, new.status.as_str());
-            let created = change
+            if change.prepare_cached("SELECT 1 FROM run WHERE id = ?1")?.exists(params![id])? {
+                return Ok(Err(PlanJournalError::Exists(id.to_owned())));
+            }
+            let mut removed = Vec::new();
+            if let Some(quota) = quota {
+                match make_room(change, tenant, bytes, quota)? {
+                    Some(runs) => removed = runs,
+                    None => return Ok(Err(PlanJournalError::Full(quota))),
+                }
+            }
+            change
                 .prepare_cached(
-                    "INSERT OR IGNORE INTO run (id, tenant, status, created, ended, record, bytes, weight) \
+                    "INSERT INTO run (id, tenant, status, created, ended, record, bytes, weight) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                 )?
                 .execute(params![
@@ -180,14 +196,12 @@ impl PlanJournal for SqlitePlanJournal {
                     record.len(),
                     weight
                 ])?;
-            if created > 0 {
-                entries.iter().try_for_each(|entry| entry.insert(change, id))?;
-            }
-            Ok(created > 0)
+            entries.iter().try_for_each(|entry| entry.insert(change, id))?;
+            Ok(Ok(removed))
         });
         Box::pin(async move {
-            let exists = || PlanJournalError::Exists(run.id.to_string());
-            created.await?.then_some(()).ok_or_else(exists)
+            self.forget_claims(&created.await??);
+            Ok(())
         })
     }
 
@@ -296,45 +310,6 @@ impl PlanJournal for SqlitePlanJournal {
             Ok(self.forget_claims(&removed.await?))
         })
     }
-
-    fn make_room<'a>(
-        &'a self,
-        tenant: &'a str,
-        bytes: usize,
-        quota: RunQuota,
-    ) -> PlanJournalFuture<'a, bool> {
-        Box::pin(async move {
-            let tenant = tenant.to_owned();
-            let oldest = format!(
-                "SELECT id, bytes FROM run WHERE tenant = ?1 AND {ENDED} ORDER BY created, id LIMIT 1"
-            );
-            let room = self.ask(move |change| {
-                let mut taken = change
-                    .prepare_cached("SELECT count(*), total(bytes) FROM run WHERE tenant = ?1")?;
-                let (mut runs, total): (usize, f64) =
-                    taken.query_row(params![tenant], |row| row.try_into())?;
-                #[allow(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "a sum of sizes"
-                )]
-                let mut total = total as usize;
-                let (mut removed, mut oldest) = (Vec::new(), change.prepare_cached(&oldest)?);
-                while runs + 1 > quota.runs || total.saturating_add(bytes) > quota.bytes {
-                    let found: Option<(String, usize)> =
-                        oldest.query_row(params![tenant], |row| row.try_into()).optional()?;
-                    let Some((run, size)) = found else { return Ok((false, removed)) };
-                    remove(change, &run)?;
-                    (runs, total) = (runs - 1, total.saturating_sub(size));
-                    removed.push(run);
-                }
-                Ok((true, removed))
-            });
-            let (fits, removed) = room.await?;
-            self.forget_claims(&removed);
-            Ok(fits)
-        })
-    }
 }
 
 /// The condition that a run has ended.
@@ -345,6 +320,33 @@ fn remove(change: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
     change.prepare_cached("DELETE FROM entry WHERE run = ?1")?.execute(params![run])?;
     change.prepare_cached("DELETE FROM run WHERE id = ?1")?.execute(params![run])?;
     Ok(())
+}
+
+/// Removes the oldest ended runs of a tenant, until a new one with some bytes fits into a quota. Returns them; none if it
+/// does not fit without all of them either, which then stay.
+fn make_room(
+    change: &Transaction<'_>,
+    tenant: &str,
+    bytes: usize,
+    quota: RunQuota,
+) -> rusqlite::Result<Option<Vec<String>>> {
+    let (runs, stored): (usize, usize) = change
+        .prepare_cached("SELECT count(*), coalesce(sum(bytes), 0) FROM run WHERE tenant = ?1")?
+        .query_row(params![tenant], |row| row.try_into())?;
+    let (mut runs, mut total) = (runs + 1, stored.saturating_add(bytes));
+    let mut ended = change.prepare_cached(&format!(
+        "SELECT id, bytes FROM run WHERE tenant = ?1 AND {ENDED} ORDER BY created, id"
+    ))?;
+    let mut ended = ended.query_map(params![tenant], |row| row.try_into())?;
+    let mut oldest: Vec<String> = Vec::new();
+    while runs > quota.runs || total > quota.bytes {
+        let Some(run) = ended.next() else { return Ok(None) };
+        let (run, size): (String, usize) = run?;
+        (runs, total) = (runs - 1, total.saturating_sub(size));
+        oldest.push(run);
+    }
+    oldest.iter().try_for_each(|run| remove(change, run))?;
+    Ok(Some(oldest))
 }
 
 const RUN_COLUMNS: &str = "SELECT id, tenant, status, created, ended, record FROM run";

@@ -352,8 +352,13 @@ impl PlanJournal for FaultyJournal {
         })
     }
 
-    fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
-        self.inner.create(run, entries)
+    fn create<'a>(
+        &'a self,
+        run: &'a RunRecord,
+        entries: Vec<Entry>,
+        quota: Option<RunQuota>,
+    ) -> PlanJournalFuture<'a, ()> {
+        self.inner.create(run, entries, quota)
     }
 
     fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>> {
@@ -391,14 +396,5 @@ impl PlanJournal for FaultyJournal {
 
     fn prune(&self, ended_before_ms: u64) -> PlanJournalFuture<'_, usize> {
         self.inner.prune(ended_before_ms)
-    }
-
-    fn make_room<'a>(
-        &'a self,
-        tenant: &'a str,
-        bytes: usize,
-        quota: RunQuota,
-    ) -> PlanJournalFuture<'a, bool> {
-        self.inner.make_room(tenant, bytes, quota)
     }
 }
