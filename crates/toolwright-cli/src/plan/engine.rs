@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use toolwright_plan::journal::{PlanJournal, PlanJournalError, RunFilter};
+use toolwright_plan::Engine;
+use toolwright_plan::journal::{PlanJournal, PlanJournalError, RunFilter, RunSummary};
 #[cfg(feature = "temporal")]
 use toolwright_plan::temporal::{Address, GatewayHandles, TemporalEngine};
-use toolwright_plan::{Engine, RunRecord};
 #[cfg(feature = "temporal")]
 use toolwright_transport::secret::SecretString;
 
@@ -128,7 +128,7 @@ impl TemporalOptions {
         &self,
         tools: &PlanToolOptions,
         filter: &RunFilter,
-    ) -> Result<Vec<RunRecord>, Failure> {
+    ) -> Result<Vec<RunSummary>, Failure> {
         let Some(server) = self.server(tools)? else { return Ok(Vec::new()) };
         #[cfg(not(feature = "temporal"))]
         return Err(not_built());

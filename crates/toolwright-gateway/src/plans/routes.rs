@@ -187,7 +187,8 @@ impl Asker {
         let is_started = flag(&body, "start")?.unwrap_or(true);
         let engine = self.engine().await?;
         let waits = flag(&body, "wait")?.unwrap_or(false);
-        let mut new = NewRun::new(plan, inputs).with_caller(self.client.caller());
+        let new = NewRun::new(plan, inputs).with_caller(self.client.caller());
+        let mut new = new.with_deferred_start(!is_started);
         if let Some((id, request)) = &identity {
             new = new.with_identity(id.as_str(), request.as_str());
         }
@@ -338,8 +339,8 @@ impl Asker {
         runs.truncate(limit);
         let data = runs.iter().map(|run| {
             let mut out = object! {"run": &*run.id, "status": run.status.as_str()};
-            out.insert_some("name", run.plan.name.as_deref());
-            out.insert("steps", run.plan.steps.len());
+            out.insert_some("name", run.name.as_deref());
+            out.insert("steps", run.steps);
             out.insert("created_ms", run.created_ms);
             out.insert_some("ended_ms", run.ended_ms);
             out.insert_some("parent", run.parent.as_deref());

@@ -52,6 +52,50 @@ pub struct RunRecord {
     pub resumes: bool,
 }
 
+/// A run in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunSummary {
+    /// The id
+    pub id: Arc<str>,
+    /// Who started it
+    pub caller: Caller,
+    /// The name of the plan, or its beginning
+    pub name: Option<String>,
+    /// Number of steps
+    pub steps: usize,
+    /// The state
+    pub status: RunStatus,
+    /// When it started, in milliseconds since 1970
+    pub created_ms: u64,
+    /// When it ended, in milliseconds since 1970
+    pub ended_ms: Option<u64>,
+    /// The run that it repeats from some step on
+    pub parent: Option<Arc<str>>,
+    /// Whether it was in progress, and its host continues it by itself after a restart
+    pub resumes: bool,
+}
+
+/// Maximum number of characters of a name in a list.
+const MAX_NAME_CHARS: usize = 200;
+
+impl From<&RunRecord> for RunSummary {
+    fn from(run: &RunRecord) -> RunSummary {
+        let name = run.plan.name.as_ref();
+        RunSummary {
+            id: run.id.clone(),
+            caller: run.caller.clone(),
+            name: name.map(|name| name.chars().take(MAX_NAME_CHARS).collect()),
+            steps: run.plan.steps.len(),
+            status: run.status,
+            created_ms: run.created_ms,
+            ended_ms: run.ended_ms,
+            parent: run.parent.clone(),
+            resumes: run.resumes && run.status == RunStatus::Running,
+        }
+    }
+}
+
 /// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -340,8 +384,8 @@ pub trait PlanJournal: Send + Sync + 'static {
     /// Returns the tenant of a run, also if the rest of its record is damaged.
     fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>>;
 
-    /// Returns runs, the newest first, without those whose record is damaged.
-    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>>;
+    /// Returns runs, the newest first, also those whose record is damaged.
+    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>>;
 
     /// Removes a run with its entries.
     fn delete<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, ()>;

@@ -12,11 +12,14 @@ use crate::plans::nested::publish;
 const MEMORY: usize = 64 << 20;
 const BESIDE: usize = 128 << 20;
 
-fn gateway() -> Gateway {
-    let config = format!(
+fn config() -> String {
+    format!(
         "[limits]\nmemory = {MEMORY}\nbody = \"30MB\"\n[catalog]\nallow_addresses = [\"127.0.0.1\"]\n"
-    );
-    Gateway::start(&config)
+    )
+}
+
+fn gateway() -> Gateway {
+    Gateway::start(&config())
 }
 
 fn assert_bounded(gateway: &Gateway, what: &str) {
@@ -94,6 +97,35 @@ fn plans_that_multiply_their_values_are_refused_and_stay_within_the_memory() {
     assert_eq!(text_at(&shown, "/status"), "failed");
     assert!(kinds(&shown).iter().any(|kind| kind == "limit"), "{:?}", kinds(&shown));
     assert_bounded(&gateway, "results");
+}
+
+/// Asks fifty times at once. Returns how many answers had the status 200; others say that there is too little memory.
+fn ask_fifty_times(gateway: &Gateway, path: &str) -> usize {
+    let answers = std::thread::scope(|scope| {
+        let ask = || gateway.ask("GET", path, &[], b"").answer().status;
+        let asking: Vec<_> = (0..50).map(|_| scope.spawn(ask)).collect();
+        asking.into_iter().map(|asking| asking.join().unwrap()).collect::<Vec<u16>>()
+    });
+    assert!(answers.iter().all(|status| matches!(status, 200 | 503)), "{path}: {answers:?}");
+    answers.into_iter().filter(|status| *status == 200).count()
+}
+
+#[test]
+fn runs_with_large_inputs_are_listed_within_the_memory() {
+    let gateway = gateway();
+    let _upstream = publish_echo(&gateway);
+    let plan =
+        r#"{"plan":"1","inputs":{"type":"object"},"steps":{"s":{"tool":"echo-prefab/take"}}}"#;
+    let inputs = format!(r#"{{"s":"{}"}}"#, "x".repeat(3 << 20));
+    let body = format!(r#"{{"plan":{plan},"inputs":{inputs},"start":false}}"#);
+    for _ in 0..60 {
+        assert_eq!(gateway.post("/v1/plans", &[], body.as_bytes()).status, 202);
+    }
+    let gateway = gateway.restart(&config());
+    let listed = gateway.get("/v1/plans?limit=100", &[]).ok().json();
+    assert_eq!(items_at(&listed, "/data").len(), 60);
+    assert_eq!(ask_fifty_times(&gateway, "/v1/plans?limit=100"), 50);
+    assert_bounded(&gateway, "lists");
 }
 
 #[test]

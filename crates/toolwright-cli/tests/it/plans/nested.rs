@@ -1,5 +1,7 @@
 //! Published plans within runs: their calls happen once, whatever interrupts the run.
 
+use std::path::Path;
+
 use toolwright_catalog::{Catalog, Manifest, Package, PublishOptions};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
@@ -14,19 +16,22 @@ pub const LOCAL: &str = "[catalog]\nallow_addresses = [\"127.0.0.1\"]\n";
 
 /// Publishes a prefab that is described by its manifest alone.
 pub fn publish(gateway: &Gateway, manifest: &Json) {
+    publish_in(&gateway.data(), manifest);
+}
+
+fn publish_in(data: &Path, manifest: &Json) {
     let manifest = Manifest::parse(manifest).unwrap();
-    let catalog = Catalog::open(&gateway.data()).unwrap();
+    let catalog = Catalog::open(data).unwrap();
     catalog.publish(Package::new(manifest), PublishOptions::default()).unwrap();
 }
 
-/// The functions `pay`, which has an effect, and `look`, which has none, at an upstream; and the plan `order`, which calls
-/// one after the other.
-pub fn publish_order(gateway: &Gateway, upstream: &Upstream) {
+/// Publishes the functions `pay`, which has an effect, and `look`, which has none, at an upstream.
+pub fn publish_shop(data: &Path, upstream: &Upstream, description: &str) {
     let function = |name: &str, effect: &str| {
-        object! {"name": name, "description": "Does it.", "effect": effect, "parameters": Vec::<Json>::new()}
+        object! {"name": name, "description": description, "effect": effect, "parameters": Vec::<Json>::new()}
     };
-    publish(
-        gateway,
+    publish_in(
+        data,
         &object! {
             "id": "shop-prefab", "version": "1.0.0", "name": "Shop", "description": "Sells things.",
             "runtime": object! {"http": object! {"base_url": upstream.url()}},
@@ -34,6 +39,11 @@ pub fn publish_order(gateway: &Gateway, upstream: &Upstream) {
         }
         .into(),
     );
+}
+
+/// Publishes the shop, and the plan `order`, which calls one function after the other.
+pub fn publish_order(gateway: &Gateway, upstream: &Upstream) {
+    publish_shop(&gateway.data(), upstream, "Does it.");
     let plan = r#"{"plan":"1","steps":{"pay":{"tool":"shop-prefab/pay"},
         "look":{"tool":"shop-prefab/look","after":["pay"]}},"outputs":{"seen":{"$from":"look/seen"}}}"#;
     publish_plan(gateway, "order", plan);
@@ -64,7 +74,9 @@ fn calls(upstream: &Upstream, function: &str) -> usize {
 pub fn interrupted(gateway: &Gateway, path: &str, headers: &[(&str, &str)]) -> Json {
     until("the reason", || {
         let shown = gateway.get(path, headers).ok().json();
-        shown.pointer("/error/message").is_some().then_some(shown)
+        // The reason is recorded before the state.
+        let is_interrupted = text_at(&shown, "/status") == "interrupted";
+        (is_interrupted && shown.pointer("/error/message").is_some()).then_some(shown)
     })
 }
 

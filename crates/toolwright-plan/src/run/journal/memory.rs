@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
-    RunQuota, RunRecord, RunStatus,
+    RunQuota, RunRecord, RunStatus, RunSummary,
 };
 
 /// A journal in memory.
@@ -26,14 +26,12 @@ impl MemoryPlanJournal {
         self.runs.lock()
     }
 
-    /// Returns a run with its state: nothing makes the calls of one that is not claimed.
-    fn shown(&self, run: &RunRecord) -> RunRecord {
-        let claimed = self.claimed.lock();
-        let mut run = run.clone();
-        if run.status == RunStatus::Running && !claimed.contains(&*run.id) {
-            run.status = RunStatus::Interrupted;
+    /// Returns the state of a run: nothing makes the calls of one that is not claimed.
+    fn status(&self, run: &RunRecord) -> RunStatus {
+        match run.status {
+            RunStatus::Running if !self.claimed.lock().contains(&*run.id) => RunStatus::Interrupted,
+            status => status,
         }
-        run
     }
 
     fn with<T>(
@@ -115,8 +113,9 @@ impl PlanJournal for MemoryPlanJournal {
 
     fn load<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, (RunRecord, Vec<Entry>)> {
         Box::pin(async move {
-            let (record, entries) = self.with(run, |own| own.clone())?;
-            Ok((self.shown(&record), entries))
+            let (mut record, entries) = self.with(run, |own| own.clone())?;
+            record.status = self.status(&record);
+            Ok((record, entries))
         })
     }
 
@@ -136,10 +135,10 @@ impl PlanJournal for MemoryPlanJournal {
         Box::pin(async move { self.with(run, |(record, _)| record.caller.tenant.clone()) })
     }
 
-    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
+    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>> {
         Box::pin(async move {
             let runs = self.runs();
-            let is_wanted = |run: &RunRecord| {
+            let is_wanted = |run: &RunSummary| {
                 filter.tenant.as_ref().is_none_or(|tenant| *tenant == run.caller.tenant)
                     && filter.status.is_none_or(|status| status == run.status)
                     && filter.before_ms.is_none_or(|before| {
@@ -147,8 +146,10 @@ impl PlanJournal for MemoryPlanJournal {
                             < (before, filter.before_id.as_deref().unwrap_or_default())
                     })
             };
-            let mut found: Vec<RunRecord> =
-                runs.values().map(|(run, _)| self.shown(run)).filter(is_wanted).collect();
+            let summaries = runs
+                .values()
+                .map(|(run, _)| RunSummary { status: self.status(run), ..RunSummary::from(run) });
+            let mut found: Vec<RunSummary> = summaries.filter(is_wanted).collect();
             found.sort_by(|one, other| {
                 (other.created_ms, &other.id).cmp(&(one.created_ms, &one.id))
             });

@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::types::FromSql;
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 use toolwright_core::Json;
 use toolwright_core::document::DocumentError;
 
 use super::record::parse;
 use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
-    RunQuota, RunRecord, RunStatus,
+    RunQuota, RunRecord, RunStatus, RunSummary,
 };
 use crate::run::start::blocking;
+use toolwright_runtime::session::Caller;
 use toolwright_runtime::store::{self, Kind, Safety, Writer};
 use toolwright_transport::private_file;
 
@@ -51,6 +52,19 @@ const PLANS: Kind = Kind {
             + coalesce((SELECT sum(length(data)) FROM entry WHERE entry.run = run.id), 0);
         UPDATE run SET weight = 8 * bytes;
     ",
+        // Lists do not read records.
+        "
+        ALTER TABLE run ADD COLUMN caller TEXT NOT NULL DEFAULT '';
+        ALTER TABLE run ADD COLUMN name TEXT;
+        ALTER TABLE run ADD COLUMN steps INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE run ADD COLUMN parent TEXT;
+        ALTER TABLE run ADD COLUMN resumes INTEGER NOT NULL DEFAULT 0;
+        UPDATE run SET caller = coalesce(record ->> '$.caller', ''),
+            name = substr(record ->> '$.plan.name', 1, 200),
+            steps = (SELECT count(*) FROM json_each(record, '$.plan.steps')),
+            parent = record ->> '$.parent', resumes = coalesce(record ->> '$.resumes', 0)
+            WHERE json_valid(record);
+    ",
     ],
     safety: Safety::Power,
 };
@@ -79,18 +93,18 @@ impl SqlitePlanJournal {
         Ok(self.writer.sender()?.ask(apply).await?)
     }
 
-    async fn rows(&self, filter: RunFilter) -> Result<Vec<RunRow>, PlanJournalError> {
+    async fn rows(&self, filter: RunFilter) -> Result<Vec<RunSummary>, PlanJournalError> {
         self.ask(move |change| {
             let limit = filter.limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
             let mut rows = change.prepare_cached(&format!(
-                "{RUN_COLUMNS} WHERE (?1 IS NULL OR tenant = ?1) \
+                "{SUMMARY_COLUMNS} WHERE (?1 IS NULL OR tenant = ?1) \
                  AND (?2 IS NULL OR status = ?2 OR ?2 = 'interrupted' AND status = 'running') \
                  AND (?3 IS NULL OR (created, id) < (?3, ?4)) ORDER BY created DESC, id DESC LIMIT ?5"
             ))?;
             let (tenant, status) = (filter.tenant.as_deref(), filter.status.map(RunStatus::as_str));
             let before_id = filter.before_id.as_deref().unwrap_or_default();
             let params = params![tenant, status, filter.before_ms, before_id, limit];
-            rows.query_map(params, |row| row.try_into())?.collect()
+            rows.query_map(params, summary)?.collect()
         })
         .await
     }
@@ -131,12 +145,18 @@ impl SqlitePlanJournal {
         let (id, tenant, status, created_ms, ended_ms, record) = row;
         let mut run = RunRecord::from_record(id, tenant, &parse(record)?)?;
         (run.created_ms, run.ended_ms) = (*created_ms, *ended_ms);
-        run.status = match RunStatus::parse(status) {
-            Some(RunStatus::Running) if !self.is_claimed(id) => RunStatus::Interrupted,
-            Some(status) => status,
-            None => return Err(DocumentError::new("a status").within("status")),
-        };
+        let status = RunStatus::parse(status);
+        let status = status.ok_or_else(|| DocumentError::new("a status").within("status"))?;
+        run.status = self.status(id, status);
         Ok(run)
+    }
+
+    /// Returns the state of a run: nothing makes the calls of one that is not claimed.
+    fn status(&self, run: &str, stored: RunStatus) -> RunStatus {
+        match stored {
+            RunStatus::Running if !self.is_claimed(run) => RunStatus::Interrupted,
+            status => status,
+        }
     }
 
     fn lock(&self, run: &str) -> Result<FileClaim, PlanJournalError> {
@@ -166,6 +186,7 @@ impl PlanJournal for SqlitePlanJournal {
         quota: Option<RunQuota>,
     ) -> PlanJournalFuture<'a, ()> {
         let record = Json::from(run.to_record());
+        let summary = RunSummary::from(run);
         let (new, weight, record) = (run.clone(), record.weight(), record.compact());
         let entries: Vec<StoredEntry> = entries.into_iter().map(StoredEntry::new).collect();
         let bytes = record.len() + entries.iter().map(|entry| entry.data.len()).sum::<usize>();
@@ -183,8 +204,9 @@ impl PlanJournal for SqlitePlanJournal {
             }
             change
                 .prepare_cached(
-                    "INSERT INTO run (id, tenant, status, created, ended, record, bytes, weight) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                    "INSERT INTO run (id, tenant, status, created, ended, record, bytes, weight, \
+                     caller, name, steps, parent, resumes) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                 )?
                 .execute(params![
                     id,
@@ -194,7 +216,12 @@ impl PlanJournal for SqlitePlanJournal {
                     new.ended_ms,
                     record,
                     record.len(),
-                    weight
+                    weight,
+                    &*new.caller.id,
+                    summary.name,
+                    summary.steps,
+                    new.parent.as_deref(),
+                    new.resumes
                 ])?;
             entries.iter().try_for_each(|entry| entry.insert(change, id))?;
             Ok(Ok(removed))
@@ -266,22 +293,22 @@ impl PlanJournal for SqlitePlanJournal {
         Box::pin(self.column(run, "SELECT tenant FROM run WHERE id = ?1"))
     }
 
-    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
+    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>> {
         Box::pin(async move {
             let (mut filter, mut found) = (filter.clone(), Vec::new());
             loop {
                 let rows = self.rows(filter.clone()).await?;
                 let known = found.len();
-                let runs = rows.iter().filter_map(|row| self.parse(row).ok());
+                let (count, last) = (rows.len(), rows.last().cloned());
+                let runs = rows
+                    .into_iter()
+                    .map(|run| RunSummary { status: self.status(&run.id, run.status), ..run });
                 found.extend(runs.filter(|run| filter.status.is_none_or(|own| own == run.status)));
-                // Other runs take the places of damaged ones, and of those in another state.
-                let left_out = known + rows.len() - found.len();
-                let is_cut = left_out > 0 && filter.limit == Some(rows.len());
-                let Some((id, _, _, created_ms, ..)) = rows.last().filter(|_| is_cut) else {
-                    return Ok(found);
-                };
-                (filter.before_ms, filter.before_id) =
-                    (Some(*created_ms), Some(id.as_str().into()));
+                // Other runs take the places of those in another state.
+                let left_out = known + count - found.len();
+                let is_cut = left_out > 0 && filter.limit == Some(count);
+                let Some(last) = last.filter(|_| is_cut) else { return Ok(found) };
+                (filter.before_ms, filter.before_id) = (Some(last.created_ms), Some(last.id));
                 filter.limit = Some(left_out);
             }
         })
@@ -350,6 +377,26 @@ fn make_room(
 }
 
 const RUN_COLUMNS: &str = "SELECT id, tenant, status, created, ended, record FROM run";
+
+/// A run in a list; it counts as in progress and resumed only if its state says so.
+const SUMMARY_COLUMNS: &str = "SELECT id, tenant, status, created, ended, caller, name, steps, parent, \
+                               resumes AND status = 'running' FROM run";
+
+fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+    let text = |at: usize| row.get::<_, Arc<str>>(at);
+    Ok(RunSummary {
+        id: text(0)?,
+        caller: Caller::new(text(5)?).with_tenant(text(1)?),
+        name: row.get(6)?,
+        steps: row.get(7)?,
+        // A damaged state is that of a run which nothing continues.
+        status: RunStatus::parse(&text(2)?).unwrap_or(RunStatus::Interrupted),
+        created_ms: row.get(3)?,
+        ended_ms: row.get(4)?,
+        parent: row.get(8)?,
+        resumes: row.get(9)?,
+    })
+}
 
 /// A row of a run, in the order of the columns, before it is parsed: the writer thread only reads.
 type RunRow = (String, String, String, u64, Option<u64>, String);

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use toolwright_core::Json;
 use toolwright_plan::journal::{
     Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, PlanJournalFuture,
-    Question, RunClaim, RunFilter, RunQuota, RunRecord,
+    Question, RunClaim, RunFilter, RunQuota, RunRecord, RunSummary,
 };
 use toolwright_plan::{Engine, LocalEngine, NewRun, Plan, RunReport, RunStatus, StepAnswer};
 use toolwright_runtime::Toolbox;
@@ -386,7 +386,7 @@ impl PlanJournal for FaultyJournal {
         self.inner.tenant(run)
     }
 
-    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
+    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>> {
         self.inner.list(filter)
     }
 
