@@ -81,8 +81,8 @@ impl EngineOptions {
         let is_remote = match (self.engine, run) {
             (Some(engine), _) => engine == EngineName::Temporal,
             (None, Some(run)) if server.is_some() => {
-                let tenant = journal(tools)?.tenant(run).await;
-                matches!(tenant, Err(PlanJournalError::UnknownRun(_)))
+                let found = journal(tools)?.summary(run).await;
+                matches!(found, Err(PlanJournalError::UnknownRun(_)))
             }
             (None, _) => false,
         };

@@ -188,7 +188,7 @@ impl AnswerQuestion {
         let answer = match (self.approve, self.reject, self.output) {
             (true, ..) => StepAnswer::Approve,
             (_, Some(reason), _) => StepAnswer::Reject(reason),
-            (_, _, Some(output)) => StepAnswer::Output(document(&output)?),
+            (_, _, Some(output)) => StepAnswer::Output(Arc::new(document(&output)?)),
             _ => return Err(Failure::usage("pass --approve, --reject REASON or --output JSON")),
         };
         let (run, step, item) = (self.run, self.step, self.item);

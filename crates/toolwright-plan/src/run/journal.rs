@@ -230,7 +230,7 @@ pub enum StepAnswer {
     /// Do not run the call; the step fails with the reason
     Reject(String),
     /// The call ran, and this is its output
-    Output(Json),
+    Output(Arc<Json>),
 }
 
 impl Entry {
@@ -275,7 +275,9 @@ impl StepAnswer {
         match self {
             StepAnswer::Approve => object! {"answer": "approve"},
             StepAnswer::Reject(reason) => object! {"answer": "reject", "reason": reason.as_str()},
-            StepAnswer::Output(output) => object! {"answer": "output", "output": output.clone()},
+            StepAnswer::Output(output) => {
+                object! {"answer": "output", "output": (**output).clone()}
+            }
         }
         .into()
     }
@@ -290,7 +292,8 @@ impl StepAnswer {
                 Ok(StepAnswer::Reject(reason.to_owned()))
             }
             "output" => {
-                Ok(StepAnswer::Output(fields.required("output", |value| Ok(value.clone()))?))
+                let output = fields.required("output", |value| Ok(value.clone()))?;
+                Ok(StepAnswer::Output(Arc::new(output)))
             }
             _ => Err(DocumentError::new("\"approve\", \"reject\" or \"output\"").within("answer")),
         }
@@ -381,8 +384,8 @@ pub trait PlanJournal: Send + Sync + 'static {
     /// Returns how much memory a run takes while it is loaded, about.
     fn weight<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, usize>;
 
-    /// Returns the tenant of a run, also if the rest of its record is damaged.
-    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>>;
+    /// Returns a run as a list has it, also if its record is damaged.
+    fn summary<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, RunSummary>;
 
     /// Returns runs, the newest first, also those whose record is damaged.
     fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>>;

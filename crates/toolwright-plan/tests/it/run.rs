@@ -27,8 +27,8 @@ use toolwright_plan::journal::{
     SqlitePlanJournal,
 };
 use toolwright_plan::{
-    Engine, LocalEngine, MemoryBudget, NewRun, Plan, PlanEventKind, PlanMemory, PlanRunError,
-    RunReport, RunStatus, StepAnswer, StepState, Template,
+    Engine, LocalEngine, MemoryBudget, NewRun, Plan, PlanEventKind, PlanMemory, PlanRate,
+    PlanRunError, RunReport, RunStatus, StepAnswer, StepState, Template,
 };
 use toolwright_runtime::call::{Policy, Rule, Verdict};
 use toolwright_runtime::handle::MemoryHandles;
@@ -413,7 +413,7 @@ async fn a_call_whose_outcome_is_unknown_runs_again_only_if_it_may() {
 
     let (report, calls) = interrupted(Effect::Once, Some(StepAnswer::Approve)).await;
     assert_eq!((report.status(), calls.len()), (RunStatus::Succeeded, 2));
-    let output = StepAnswer::Output(object! {"n": 5}.into());
+    let output = StepAnswer::Output(Arc::new(object! {"n": 5}.into()));
     let (report, calls) = interrupted(Effect::Once, Some(output)).await;
     assert_eq!(report.outputs.compact(), r#"{"n":5}"#);
     assert_eq!(calls, [r#"send {"n":5}"#]);
@@ -530,7 +530,7 @@ async fn a_call_in_progress_is_no_question_and_a_fork_keeps_unknown_outcomes() {
     let report = engine.drive(&fork, None).await.unwrap();
     assert_eq!(report.questions[0].question, Question::Uncertain);
     assert_eq!((report.run.parent.as_ref(), &report.run.caller), (Some(&id), &caller));
-    let output = StepAnswer::Output(Json::Null);
+    let output = StepAnswer::Output(Arc::default());
     engine.answer(&fork, "pay", None, output).await.unwrap();
     assert_eq!(engine.drive(&fork, None).await.unwrap().status(), RunStatus::Succeeded);
 }
@@ -618,7 +618,7 @@ async fn a_report_has_the_beginnings_of_large_arguments() {
 }
 
 /// A budget of some bytes that does not wait.
-struct Bytes(AtomicUsize);
+struct Bytes(AtomicUsize, usize);
 
 impl MemoryBudget for Bytes {
     fn reserve(&self, bytes: usize) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
@@ -630,12 +630,16 @@ impl MemoryBudget for Bytes {
     fn release(&self, bytes: usize) {
         self.0.fetch_add(bytes, Ordering::SeqCst);
     }
+
+    fn total(&self) -> usize {
+        self.1
+    }
 }
 
 #[tokio::test]
 async fn a_run_stays_within_the_memory_of_its_host_and_gives_it_back() {
     const ALL: usize = 20 << 20;
-    let budget = Arc::new(Bytes(AtomicUsize::new(ALL)));
+    let budget = Arc::new(Bytes(AtomicUsize::new(ALL), ALL));
     let log = Log::default();
     let large = Handler::new(Tool::function("large", open_schema()), |_, _| async {
         Ok(Output::text("x".repeat(15 << 20)))
@@ -675,6 +679,76 @@ async fn a_run_stays_within_the_memory_of_its_host_and_gives_it_back() {
     let id = id.await.unwrap();
     assert!(matches!(engine.report(&id).await, Err(PlanRunError::TooLarge(_))));
     assert_eq!(budget.0.load(Ordering::SeqCst), ALL);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_is_resumed_when_there_is_memory_and_interrupted_if_there_never_is() {
+    const ALL: usize = 4 << 20;
+    let budget = Arc::new(Bytes(AtomicUsize::new(ALL), ALL));
+    let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap())
+        .with_context(Context::new().with(PlanMemory(budget.clone())));
+    let text = r#"{"plan":"1","inputs":{"type":"object"},"steps":{"a":{"tool":"echo"}}}"#;
+    let start = async |bytes: usize| {
+        let inputs = object! {"s": "x".repeat(bytes)};
+        engine.start(NewRun::new(plan(text), inputs)).await.unwrap()
+    };
+    let run = start(1 << 10).await;
+    assert!(budget.reserve(ALL).await);
+    let resumed = {
+        let (engine, run) = (engine.clone(), run.clone());
+        tokio::spawn(async move { engine.resume(&run, None, None).await })
+    };
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(!resumed.is_finished());
+    budget.release(ALL);
+    let report = resumed.await.unwrap().unwrap().unwrap();
+    assert_eq!(report.status(), RunStatus::Succeeded);
+    let run = start(2 * ALL).await;
+    let reason = engine.resume(&run, None, None).await.unwrap().unwrap_err();
+    assert!(reason.contains("too little left"), "{reason}");
+    let summary = engine.journal().summary(&run).await.unwrap();
+    assert_eq!(summary.status, RunStatus::Interrupted);
+}
+
+#[tokio::test]
+async fn outputs_that_people_give_count_against_the_memory() {
+    const ALL: usize = 20 << 20;
+    let budget = Arc::new(Bytes(AtomicUsize::new(ALL), ALL));
+    let policy = Policy::default().with_rule(Rule::new(Verdict::Ask).with_tools(["echo"]));
+    let toolbox = Toolbox::new([echo("echo", &Log::default())]).unwrap().with_policy(policy);
+    let context = Context::new().with(PlanMemory(budget.clone()));
+    let engine = LocalEngine::new(toolbox).with_context(context);
+    let text = r#"{"plan":"1","steps":{"a":{"tool":"echo","each":[1,2,3],"args":{"x":{"$from":"item"}}}}}"#;
+    let id = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
+    assert_eq!(engine.drive(&id, None).await.unwrap().questions.len(), 3);
+    let output = StepAnswer::Output(Arc::new("x".repeat(9 << 20).into()));
+    engine.answer(&id, "a", None, output).await.unwrap();
+    let report = engine.drive(&id, None).await.unwrap();
+    assert_eq!(report.steps[0].error_kind.as_deref(), Some("limit"), "{:?}", report.status());
+}
+
+#[tokio::test]
+async fn a_report_without_outputs_needs_no_memory_for_them() {
+    const ALL: usize = 20 << 20;
+    let budget = Arc::new(Bytes(AtomicUsize::new(ALL), ALL));
+    let context = Context::new().with(PlanMemory(budget.clone()));
+    let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap());
+    let engine = engine.with_context(context);
+    let four = [r#"{"$from":"inputs/s"}"#; 4].join(",");
+    let text = format!(
+        r#"{{"plan":"1","inputs":{{"type":"object"}},"steps":{{"a":{{"tool":"echo"}}}},"outputs":{{"x":[{four}]}}}}"#
+    );
+    let inputs = object! {"s": "y".repeat(2 << 20)};
+    let id = engine.start(NewRun::new(plan(&text), inputs)).await.unwrap();
+    assert_eq!(engine.drive(&id, None).await.unwrap().status(), RunStatus::Succeeded);
+    assert!(budget.reserve(12 << 20).await);
+    assert!(engine.progress(&id).await.unwrap().outputs.is_empty());
+    let refused = engine.report(&id).await.unwrap_err();
+    assert!(matches!(refused, PlanRunError::TooLarge(_)), "{refused}");
+    budget.release(12 << 20);
+    let report = engine.report(&id).await.unwrap();
+    assert!(report.weight() > 8 << 20);
+    assert!(budget.0.load(Ordering::SeqCst) < ALL - report.weight(), "its outputs are reserved");
 }
 
 #[test]

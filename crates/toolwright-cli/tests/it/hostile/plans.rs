@@ -111,6 +111,25 @@ fn ask_fifty_times(gateway: &Gateway, path: &str) -> usize {
 }
 
 #[test]
+fn a_run_with_large_outputs_is_shown_within_the_memory() {
+    let gateway = gateway();
+    let _upstream = publish_echo(&gateway);
+    let inputs = format!(r#"{{"s":"{}"}}"#, "x".repeat(3 << 19));
+    let eight = [r#"{"$from":"inputs/s"}"#; 8].join(",");
+    let plan = format!(
+        r#"{{"plan":"1","inputs":{{"type":"object"}},"steps":{{"s":{{"tool":"echo-prefab/take"}}}},"outputs":{{"x":[{eight}]}}}}"#
+    );
+    let shown = run(&gateway, &plan, &inputs);
+    assert_eq!(text_at(&shown, "/status"), "succeeded", "{}", text_at(&shown, "/error/message"));
+    let path = format!("/v1/plans/{}", text_at(&shown, "/run"));
+    drop(shown);
+    for view in ["", "/events", "/plan", "/picture?format=mermaid"] {
+        assert!(ask_fifty_times(&gateway, &format!("{path}{view}")) > 0, "{view}");
+        assert_bounded(&gateway, view);
+    }
+}
+
+#[test]
 fn runs_with_large_inputs_are_listed_within_the_memory() {
     let gateway = gateway();
     let _upstream = publish_echo(&gateway);

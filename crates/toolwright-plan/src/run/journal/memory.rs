@@ -34,6 +34,10 @@ impl MemoryPlanJournal {
         }
     }
 
+    fn summarize(&self, run: &RunRecord) -> RunSummary {
+        RunSummary { status: self.status(run), ..RunSummary::from(run) }
+    }
+
     fn with<T>(
         &self,
         run: &str,
@@ -131,8 +135,8 @@ impl PlanJournal for MemoryPlanJournal {
         })
     }
 
-    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
-        Box::pin(async move { self.with(run, |(record, _)| record.caller.tenant.clone()) })
+    fn summary<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, RunSummary> {
+        Box::pin(async move { self.with(run, |(record, _)| self.summarize(record)) })
     }
 
     fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>> {
@@ -146,9 +150,7 @@ impl PlanJournal for MemoryPlanJournal {
                             < (before, filter.before_id.as_deref().unwrap_or_default())
                     })
             };
-            let summaries = runs
-                .values()
-                .map(|(run, _)| RunSummary { status: self.status(run), ..RunSummary::from(run) });
+            let summaries = runs.values().map(|(run, _)| self.summarize(run));
             let mut found: Vec<RunSummary> = summaries.filter(is_wanted).collect();
             found.sort_by(|one, other| {
                 (other.created_ms, &other.id).cmp(&(one.created_ms, &one.id))

@@ -4,7 +4,6 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::types::FromSql;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use toolwright_core::Json;
 use toolwright_core::document::DocumentError;
@@ -109,19 +108,6 @@ impl SqlitePlanJournal {
         .await
     }
 
-    /// Returns a column of a run.
-    async fn column<T: FromSql + Send + 'static>(
-        &self,
-        run: &str,
-        query: &'static str,
-    ) -> Result<T, PlanJournalError> {
-        let id = run.to_owned();
-        let found = self.ask(move |change| {
-            change.prepare_cached(query)?.query_row(params![id], |row| row.get(0)).optional()
-        });
-        found.await?.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))
-    }
-
     /// The file that the claim of a run locks. The id of a run may be any text.
     fn claim_file(&self, run: &str) -> PathBuf {
         self.claims.join(&blake3::hash(run.as_bytes()).to_hex()[..32])
@@ -159,6 +145,10 @@ impl SqlitePlanJournal {
         }
     }
 
+    fn shown(&self, run: RunSummary) -> RunSummary {
+        RunSummary { status: self.status(&run.id, run.status), ..run }
+    }
+
     fn lock(&self, run: &str) -> Result<FileClaim, PlanJournalError> {
         let fail = |error: std::io::Error| PlanJournalError::Failed(error.to_string());
         private_file::create_folder(&self.claims).map_err(fail)?;
@@ -187,7 +177,9 @@ impl PlanJournal for SqlitePlanJournal {
     ) -> PlanJournalFuture<'a, ()> {
         let record = Json::from(run.to_record());
         let summary = RunSummary::from(run);
-        let (new, weight, record) = (run.clone(), record.weight(), record.compact());
+        let (new, value, record) = (run.clone(), record.weight(), record.compact());
+        // While it is loaded there are its text, the document and the plan.
+        let weight = record.len() + 2 * value;
         let entries: Vec<StoredEntry> = entries.into_iter().map(StoredEntry::new).collect();
         let bytes = record.len() + entries.iter().map(|entry| entry.data.len()).sum::<usize>();
         let created = self.ask(move |change| {
@@ -234,8 +226,7 @@ impl PlanJournal for SqlitePlanJournal {
 
     fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>> {
         Box::pin(async move {
-            // A run that does not exist has no tenant.
-            self.tenant(run).await?;
+            self.weight(run).await?;
             Ok(Box::new(self.lock(run)?) as Box<dyn RunClaim>)
         })
     }
@@ -286,11 +277,28 @@ impl PlanJournal for SqlitePlanJournal {
     }
 
     fn weight<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, usize> {
-        Box::pin(self.column(run, "SELECT weight FROM run WHERE id = ?1"))
+        Box::pin(async move {
+            let id = run.to_owned();
+            let found = self.ask(move |change| {
+                let mut weight = change.prepare_cached("SELECT weight FROM run WHERE id = ?1")?;
+                weight.query_row(params![id], |row| row.get(0)).optional()
+            });
+            found.await?.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))
+        })
     }
 
-    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
-        Box::pin(self.column(run, "SELECT tenant FROM run WHERE id = ?1"))
+    fn summary<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, RunSummary> {
+        Box::pin(async move {
+            let id = run.to_owned();
+            let found = self.ask(move |change| {
+                change
+                    .prepare_cached(&format!("{SUMMARY_COLUMNS} WHERE id = ?1"))?
+                    .query_row(params![id], summary)
+                    .optional()
+            });
+            let unknown = || PlanJournalError::UnknownRun(run.to_owned());
+            Ok(self.shown(found.await?.ok_or_else(unknown)?))
+        })
     }
 
     fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>> {
@@ -300,9 +308,7 @@ impl PlanJournal for SqlitePlanJournal {
                 let rows = self.rows(filter.clone()).await?;
                 let known = found.len();
                 let (count, last) = (rows.len(), rows.last().cloned());
-                let runs = rows
-                    .into_iter()
-                    .map(|run| RunSummary { status: self.status(&run.id, run.status), ..run });
+                let runs = rows.into_iter().map(|run| self.shown(run));
                 found.extend(runs.filter(|run| filter.status.is_none_or(|own| own == run.status)));
                 // Other runs take the places of those in another state.
                 let left_out = known + count - found.len();

@@ -237,7 +237,9 @@ impl<'w> Trial<'w> {
             let place = place(&question.step, question.item);
             let effect = self.world.0.lock().unwrap().effects.get(&place).cloned();
             let answer = match (&question.question, effect) {
-                (Question::Uncertain, Some((_, Ok(output)))) => StepAnswer::Output(output),
+                (Question::Uncertain, Some((_, Ok(output)))) => {
+                    StepAnswer::Output(Arc::new(output))
+                }
                 (Question::Uncertain, Some((_, Err(error)))) => StepAnswer::Reject(error),
                 _ => StepAnswer::Approve,
             };
@@ -382,8 +384,8 @@ impl PlanJournal for FaultyJournal {
         self.inner.weight(run)
     }
 
-    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
-        self.inner.tenant(run)
+    fn summary<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, RunSummary> {
+        self.inner.summary(run)
     }
 
     fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>> {

@@ -120,8 +120,8 @@ async fn a_damaged_run_is_listed_and_can_be_deleted() {
     let found = journal.list(&page).await.unwrap();
     assert_eq!(found.iter().map(|run| &run.id).collect::<Vec<_>>(), [&runs[3], &runs[2]]);
     assert!(journal.load(&runs[2]).await.is_err());
-    assert_eq!(&*journal.tenant(&runs[2]).await.unwrap(), "one");
+    assert_eq!(&*journal.summary(&runs[2]).await.unwrap().caller.tenant, "one");
     journal.delete(&runs[2]).await.unwrap();
     let gone = PlanJournalError::UnknownRun(runs[2].to_string());
-    assert_eq!(journal.tenant(&runs[2]).await.unwrap_err(), gone);
+    assert_eq!(journal.summary(&runs[2]).await.unwrap_err(), gone);
 }
