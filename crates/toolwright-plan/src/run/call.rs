@@ -150,7 +150,7 @@ pub(crate) async fn make(
             scope.attempts.fetch_add(1, Ordering::Relaxed);
         }
         let counted = tokio::select! {
-            counted = count_call(&scope.session.context, scope.run.is_some()) => counted,
+            counted = count_call(&scope.session, scope.outer.as_ref()) => counted,
             () = scope.cancel().cancelled() => return CallEnd::Cancelled,
             () = scope.stop.cancelled() => return CallEnd::Cancelled,
         };

@@ -27,8 +27,8 @@ use toolwright_plan::journal::{
     SqlitePlanJournal,
 };
 use toolwright_plan::{
-    Engine, LocalEngine, MemoryBudget, NewRun, Plan, PlanEventKind, PlanMemory, PlanRate,
-    PlanRunError, RunReport, RunStatus, StepAnswer, StepState, Template,
+    CallRate, Engine, LocalEngine, MemoryBudget, NewRun, Plan, PlanEventKind, PlanMemory, PlanRate,
+    PlanRunError, RunReport, RunStatus, StepAnswer, StepState, Template, plan_tool,
 };
 use toolwright_runtime::call::{Policy, Rule, Verdict};
 use toolwright_runtime::handle::MemoryHandles;
@@ -708,6 +708,44 @@ async fn a_run_is_resumed_when_there_is_memory_and_interrupted_if_there_never_is
     assert!(reason.contains("too little left"), "{reason}");
     let summary = engine.journal().summary(&run).await.unwrap();
     assert_eq!(summary.status, RunStatus::Interrupted);
+}
+
+/// A rate that lets a call wait for an hour, four times out of five.
+#[derive(Default)]
+struct Slow(AtomicUsize);
+
+impl CallRate for Slow {
+    fn count(&self) -> Result<(), (Duration, String)> {
+        if self.0.fetch_add(1, Ordering::SeqCst).is_multiple_of(5) {
+            return Ok(());
+        }
+        Err((Duration::from_hours(1), "too many calls".to_owned()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_within_a_plan_of_a_run_waits_for_the_rate_longer_than_its_deadline() {
+    let log = Log::default();
+    let toolbox = Toolbox::new([echo("echo", &log)]).unwrap();
+    let inner = plan(
+        r#"{"plan":"1","steps":{"a":{"tool":"echo","args":{"x":1}},"b":{"tool":"echo","after":["a"]}}}"#,
+    );
+    let tool = Tool::function("inner", open_schema());
+    let inner = plan_tool(tool, Arc::new(inner), toolbox);
+    let toolbox = Toolbox::new([inner, echo("echo", &log)]).unwrap();
+    let context = Context::new().with(PlanRate(Arc::new(Slow::default())));
+    let engine = LocalEngine::new(toolbox.clone()).with_context(context.clone());
+    let text = r#"{"plan":"1","steps":{"a":{"tool":"inner"}}}"#;
+    let report = run(&engine, text, "{}").await;
+    assert_eq!(report.status(), RunStatus::Succeeded, "{:?}", report.steps);
+    assert_eq!(log.take().len(), 2);
+    // Outside of a run, it does not wait.
+    let session = toolwright_runtime::Session::new("run").with_context(context);
+    let call =
+        toolwright_core::Call::new("c", "inner", toolwright_core::Arguments::from_text("{}"));
+    let status = toolbox.call(&session, &call).await;
+    let error = status.result().unwrap().error.as_ref().unwrap();
+    assert_eq!(error.kind, toolwright_runtime::error::CallErrorKind::RateLimited, "{error:?}");
 }
 
 #[tokio::test]
