@@ -125,7 +125,7 @@ impl Asker {
             Action::Cancel => {
                 let engine = self.engine_with(id).await?;
                 engine.cancel(id).await.map_err(refusal)?;
-                self.show(&engine, id).await
+                self.show_changed(&engine, id, self.show(&engine, id).await).await
             }
             Action::Answer => self.decide(id, request).await,
             Action::Fork => self.fork(id, request).await,
@@ -235,13 +235,32 @@ impl Asker {
                 driven
             }));
         }
-        if let Some(task) = task.filter(|_| waits) {
-            let driven = task.await.map_err(|_| interrupted())?.map_err(refusal)?;
-            return self.shown(driven).await;
+        let shown = match task.filter(|_| waits) {
+            Some(task) => match task.await.map_err(|_| interrupted())? {
+                Ok(driven) => self.shown(driven).await,
+                Err(error) => Err(refusal(error)),
+            },
+            None => self.show(&engine, &run).await.map(accepted),
+        };
+        self.show_changed(&engine, &run, shown).await
+    }
+
+    /// Replies to a request that has changed a run with its state alone, if there is too little memory for the report: a
+    /// client that repeats the request would start another run.
+    async fn show_changed(
+        &self,
+        engine: &LocalEngine,
+        id: &str,
+        shown: Result<Reply, Fault>,
+    ) -> Result<Reply, Fault> {
+        let is_overloaded =
+            shown.as_ref().is_err_and(|fault| fault.class == FaultClass::Overloaded);
+        if !is_overloaded {
+            return shown;
         }
-        let mut reply = self.show(&engine, &run).await?;
-        *reply.status_mut() = StatusCode::ACCEPTED;
-        Ok(reply)
+        let run = engine.journal().summary(id).await.map_err(refusal)?;
+        let state = object! {"run": id, "status": run.status.as_str()};
+        Ok(accepted(fault::document(&state.into())))
     }
 
     async fn resume(&self, id: &str) -> Result<Reply, Fault> {
@@ -279,11 +298,14 @@ impl Asker {
             return Err(Fault::new(FaultClass::Forbidden, message));
         }
         let engine = self.engine_of(&report.run.caller).await?;
+        let run = report.run.id.clone();
+        // Its memory is needed to load the run again.
+        drop(report);
         let answerer = engine.clone().with_caller(self.client.caller());
         if answerer.answer(id, step, item, answer).await.map_err(refusal)? {
-            return self.show(&engine, id).await;
+            return self.show_changed(&engine, id, self.show(&engine, id).await).await;
         }
-        self.drive(engine, report.run.id.clone(), true, false).await
+        self.drive(engine, run, true, false).await
     }
 
     async fn fork(&self, id: &str, request: HttpRequest) -> Result<Reply, Fault> {
@@ -412,6 +434,11 @@ impl Asker {
 /// Why a run cannot be continued whose key was removed.
 const KEY_REMOVED: &str =
     "The key that started the run does not exist any more, so it cannot be continued.";
+
+fn accepted(mut reply: Reply) -> Reply {
+    *reply.status_mut() = StatusCode::ACCEPTED;
+    reply
+}
 
 fn flag(body: &Json, name: &str) -> Result<Option<bool>, Fault> {
     match body.get(name) {

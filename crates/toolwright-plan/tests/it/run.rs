@@ -698,7 +698,7 @@ async fn a_run_is_resumed_when_there_is_memory_and_interrupted_if_there_never_is
         let (engine, run) = (engine.clone(), run.clone());
         tokio::spawn(async move { engine.resume(&run, None, None).await })
     };
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
     assert!(!resumed.is_finished());
     budget.release(ALL);
     let report = resumed.await.unwrap().unwrap().unwrap();

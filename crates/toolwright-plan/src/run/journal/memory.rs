@@ -80,7 +80,9 @@ impl PlanJournal for MemoryPlanJournal {
                     ended.map(|(run, _)| (run.created_ms, run.id.clone())).collect();
                 ended.sort_unstable();
                 let oldest = ended.get(..excess).ok_or(PlanJournalError::Full(quota))?;
-                oldest.iter().for_each(|(_, id)| drop(runs.remove(&**id)));
+                for (_, id) in oldest {
+                    runs.remove(&**id);
+                }
             }
             runs.insert(run.id.to_string(), (run.clone(), entries));
             Ok(())

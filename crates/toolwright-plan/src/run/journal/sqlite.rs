@@ -178,8 +178,8 @@ impl PlanJournal for SqlitePlanJournal {
         let record = Json::from(run.to_record());
         let summary = RunSummary::from(run);
         let (new, value, record) = (run.clone(), record.weight(), record.compact());
-        // While it is loaded there are its text, the document and the plan.
-        let weight = record.len() + 2 * value;
+        // With its text, while it is loaded.
+        let weight = record.len() + value;
         let entries: Vec<StoredEntry> = entries.into_iter().map(StoredEntry::new).collect();
         let bytes = record.len() + entries.iter().map(|entry| entry.data.len()).sum::<usize>();
         let created = self.ask(move |change| {

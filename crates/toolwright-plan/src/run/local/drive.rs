@@ -90,12 +90,11 @@ async fn conclude(
     (host.calls.emit)(PlanEventKind::RunEnded { status: record.status });
     let nested = host.calls.run.as_ref().map(|run| run.questions()).unwrap_or_default();
     let memory = Some(Arc::clone(&host.memory));
-    let outputs = match outputs {
-        Some(outputs) => Some(outputs),
-        None => {
-            let weight = driver.replay.interpreter.outputs_weight();
-            host.memory.grow(weight).await.err().map(Err)
-        }
+    let outputs = if outputs.is_some() {
+        outputs
+    } else {
+        let weight = driver.replay.interpreter.outputs_weight();
+        host.memory.grow(weight).await.err().map(Err)
     };
     Ok(RunReport::new(record, &driver.replay, nested, outputs, error, memory))
 }

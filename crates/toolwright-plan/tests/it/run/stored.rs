@@ -78,16 +78,17 @@ async fn a_file_of_an_earlier_version_is_upgraded_for_lists() {
         let journal = SqlitePlanJournal::open(&path).unwrap();
         journal.list(&RunFilter::default()).await.unwrap()
     };
-    let named = ECHO.replace(r#""steps""#, &format!(r#""name":"{}","steps""#, "名".repeat(300)));
-    for text in [ECHO, &named] {
+    let with_name =
+        ECHO.replace(r#""steps""#, &format!(r#""name":"{}","steps""#, "名".repeat(300)));
+    for text in [ECHO, &with_name] {
         let engine = engine(&path).with_resumed_runs();
         let run = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
         engine.fork(&run, "a", None, Caller::new("x")).await.unwrap();
     }
     let runs = list().await;
     assert!(runs.iter().all(|run| run.steps == 1 && run.resumes), "{runs:?}");
-    let names = runs.iter().filter_map(|run| run.name.as_ref()).map(|name| name.chars().count());
-    assert_eq!(names.collect::<Vec<_>>(), [200; 2]);
+    let names = runs.iter().filter_map(|run| run.name.as_ref());
+    assert_eq!(names.map(|name| name.chars().count()).collect::<Vec<_>>(), [200; 2]);
     assert_eq!(runs.iter().filter(|run| run.parent.is_some()).count(), 2);
     let file = rusqlite::Connection::open(&path).unwrap();
     for column in ["caller", "name", "steps", "parent", "resumes"] {
