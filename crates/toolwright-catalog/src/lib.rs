@@ -30,7 +30,7 @@
 //!
 //! let everyone = Access::everything();
 //! let found = catalog.search(&everyone, "forecast", &SearchOptions::default())?;
-//! assert_eq!(found[0].prefab.manifest.id, "weather");
+//! assert_eq!(found[0].prefab.manifest.id.as_str(), "weather");
 //! let version = catalog.version(&everyone, "weather", None)?;
 //! assert!(version.manifest.function("get_forecast").is_some());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

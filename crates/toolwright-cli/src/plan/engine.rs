@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use toolwright_plan::journal::{PlanJournal, PlanJournalError, RunFilter};
+use toolwright_plan::Engine;
+use toolwright_plan::journal::{PlanJournal, PlanJournalError, RunFilter, RunSummary};
 #[cfg(feature = "temporal")]
 use toolwright_plan::temporal::{Address, GatewayHandles, TemporalEngine};
-use toolwright_plan::{Engine, RunRecord};
 #[cfg(feature = "temporal")]
 use toolwright_transport::secret::SecretString;
 
@@ -81,8 +81,8 @@ impl EngineOptions {
         let is_remote = match (self.engine, run) {
             (Some(engine), _) => engine == EngineName::Temporal,
             (None, Some(run)) if server.is_some() => {
-                let tenant = journal(tools)?.tenant(run).await;
-                matches!(tenant, Err(PlanJournalError::UnknownRun(_)))
+                let found = journal(tools)?.summary(run).await;
+                matches!(found, Err(PlanJournalError::UnknownRun(_)))
             }
             (None, _) => false,
         };
@@ -128,7 +128,7 @@ impl TemporalOptions {
         &self,
         tools: &PlanToolOptions,
         filter: &RunFilter,
-    ) -> Result<Vec<RunRecord>, Failure> {
+    ) -> Result<Vec<RunSummary>, Failure> {
         let Some(server) = self.server(tools)? else { return Ok(Vec::new()) };
         #[cfg(not(feature = "temporal"))]
         return Err(not_built());

@@ -8,10 +8,10 @@ use toolwright_core::Json;
 use toolwright_core::json::{Object, Path as JsonPath};
 use toolwright_core::{date, object};
 use toolwright_plan::journal::{
-    PlanJournal, PlanJournalError, Question, RunFilter, SqlitePlanJournal,
+    PlanJournal, PlanJournalError, Question, RunFilter, RunSummary, SqlitePlanJournal,
 };
 use toolwright_plan::{
-    Engine, LocalEngine, NewRun, Plan, PlanRunError, RunRecord, RunReport, RunStatus, StepAnswer,
+    Engine, LocalEngine, NewRun, Plan, PlanRunError, RunReport, RunStatus, StepAnswer,
     StepQuestion, Template,
 };
 use toolwright_runtime::call::Answer;
@@ -188,7 +188,7 @@ impl AnswerQuestion {
         let answer = match (self.approve, self.reject, self.output) {
             (true, ..) => StepAnswer::Approve,
             (_, Some(reason), _) => StepAnswer::Reject(reason),
-            (_, _, Some(output)) => StepAnswer::Output(document(&output)?),
+            (_, _, Some(output)) => StepAnswer::Output(Arc::new(document(&output)?)),
             _ => return Err(Failure::usage("pass --approve, --reject REASON or --output JSON")),
         };
         let (run, step, item) = (self.run, self.step, self.item);
@@ -308,7 +308,7 @@ impl Runs {
                 Vec::new()
             });
             let local = local.into_iter().map(|run| ("local", run));
-            let mut runs: Vec<(&str, RunRecord)> =
+            let mut runs: Vec<(&str, RunSummary)> =
                 local.chain(remote.into_iter().map(|run| ("temporal", run))).collect();
             runs.sort_by_key(|(_, run)| std::cmp::Reverse(run.created_ms));
             runs.truncate(self.limit);
@@ -318,7 +318,7 @@ impl Runs {
             let runs = runs.iter().map(|(engine, run)| {
                 let mut out = object! {"run": &*run.id, "engine": *engine};
                 out.insert("status", run.status.as_str());
-                out.insert_some("name", run.plan.name.as_deref());
+                out.insert_some("name", run.name.as_deref());
                 out.insert("created_ms", run.created_ms);
                 out.insert_some("ended_ms", run.ended_ms);
                 out
@@ -326,7 +326,7 @@ impl Runs {
             return exit::print_json(runs.collect::<Vec<Object>>());
         }
         let rows = runs.iter().map(|(engine, run)| {
-            let name = run.plan.name.as_deref().unwrap_or_default();
+            let name = run.name.as_deref().unwrap_or_default();
             [&*run.id, engine, run.status.as_str(), &date::write(run.created_ms / 1000), name]
                 .map(str::to_owned)
         });

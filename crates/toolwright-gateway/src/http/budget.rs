@@ -45,6 +45,10 @@ impl MemoryBudget for Budget {
     fn release(&self, bytes: usize) {
         self.give(bytes);
     }
+
+    fn total(&self) -> usize {
+        self.all
+    }
 }
 
 /// The part of the budget that one body or exchange has reserved. Released on drop.

@@ -17,17 +17,18 @@ use toolwright_core::json::{Object, Path};
 use toolwright_core::{Fault, FaultClass, Json, object};
 use toolwright_plan::journal::{PlanJournalError, RunFilter, RunQuota};
 use toolwright_plan::{
-    Engine, LocalEngine, NewRun, Plan, PlanRunError, RunReport, RunStatus, StepAnswer, Template,
+    Engine, LocalEngine, NewRun, Plan, PlanRunError, RunReport, RunStatus, StepAnswer, StepError,
+    Template,
 };
 use toolwright_runtime::call::canonical;
 use toolwright_runtime::handle::HandleStore;
-use toolwright_runtime::{Context, Toolbox};
+use toolwright_runtime::{Caller, Context, Toolbox};
 
-use self::document::{CHECK_COPIES, parse, read};
+use self::document::{ANSWER_COPIES, CHECK_COPIES, REPORT_COPIES, parse, read, reply};
 pub use self::resume::resume;
 use super::Plans;
 use crate::fault::invalid;
-use crate::http::{Budget, HttpRequest, Reply};
+use crate::http::{Budget, Full, HttpRequest, Reply, Share};
 use crate::journal::EffectJournal;
 use crate::key::{Client, Keys};
 use crate::query::Query;
@@ -115,19 +116,16 @@ impl Asker {
             Action::Record => self.record(request).await,
             Action::Start => self.start(request).await,
             Action::List => self.list(&Query::new(request.uri.query())).await,
-            Action::Show => Ok(shown(&self.find(id).await?.1)),
-            Action::Plan => {
-                let (_, report) = self.find(id).await?;
-                Ok(fault::document(&report.run.plan.to_json().into()))
-            }
+            Action::Show => self.show(&self.engine_with(id).await?, id).await,
+            Action::Plan => self.plan(id).await,
             Action::Delete => self.delete(id).await,
             Action::Picture => self.picture(id, &Query::new(request.uri.query())).await,
             Action::Events => self.events(id).await,
             Action::Resume => self.resume(id).await,
             Action::Cancel => {
-                let (engine, _) = self.find(id).await?;
+                let engine = self.engine_with(id).await?;
                 engine.cancel(id).await.map_err(refusal)?;
-                Ok(shown(&self.find(id).await?.1))
+                self.show_changed(&engine, id, self.show(&engine, id).await).await
             }
             Action::Answer => self.decide(id, request).await,
             Action::Fork => self.fork(id, request).await,
@@ -149,33 +147,19 @@ impl Asker {
         let memory = self.state.budget.share().plan_memory();
         let context = Context::new().with(self.state.tools.access(&self.client));
         let context = context.with(memory).with(self.client.call_rate());
-        Ok(self.state.plans.engine(toolbox).await?.with_context(context))
+        let settings = self.state.plans.settings();
+        let quota = RunQuota { runs: settings.max_runs, bytes: settings.max_bytes };
+        let engine = self.state.plans.engine(toolbox).await?;
+        Ok(engine.with_context(context).with_quota(quota))
     }
 
     /// Returns the engine with the tools of the client that started a run: who answers for a run or continues it does not
     /// change what it may call.
-    async fn engine_of(&self, report: &RunReport) -> Result<LocalEngine, Fault> {
-        let Some(client) = self.state.keys.of_caller(&report.run.caller) else {
+    async fn engine_of(&self, caller: &Caller) -> Result<LocalEngine, Fault> {
+        let Some(client) = self.state.keys.of_caller(caller) else {
             return Err(Fault::new(FaultClass::Forbidden, KEY_REMOVED));
         };
         Asker { client, state: self.state.clone(), may_approve: false }.engine().await
-    }
-
-    /// Makes room for a new run. The fault says that the tenant has too many.
-    async fn make_room(&self, engine: &LocalEngine, bytes: usize) -> Result<(), Fault> {
-        let settings = self.state.plans.settings();
-        let quota = RunQuota { runs: settings.max_runs, bytes: settings.max_bytes };
-        let journal = engine.journal();
-        let fits = journal.make_room(self.client.tenant(), bytes, quota).await;
-        if fits.map_err(refusal)? {
-            return Ok(());
-        }
-        let message = format!(
-            "The tenant has {} runs or {} bytes of runs that have not ended, and may have no more. Answer, cancel or \
-             delete some: `GET /v1/plans?status=waiting` lists them.",
-            quota.runs, quota.bytes
-        );
-        Err(Fault::new(FaultClass::RateLimited, message))
     }
 
     async fn start(&self, request: HttpRequest) -> Result<Reply, Fault> {
@@ -201,8 +185,8 @@ impl Asker {
         let is_started = flag(&body, "start")?.unwrap_or(true);
         let engine = self.engine().await?;
         let waits = flag(&body, "wait")?.unwrap_or(false);
-        self.make_room(&engine, share.size()).await?;
-        let mut new = NewRun::new(plan, inputs).with_caller(self.client.caller());
+        let new = NewRun::new(plan, inputs).with_caller(self.client.caller());
+        let mut new = new.with_deferred_start(!is_started);
         if let Some((id, request)) = &identity {
             new = new.with_identity(id.as_str(), request.as_str());
         }
@@ -229,7 +213,7 @@ impl Asker {
         if report.run.status == RunStatus::Interrupted {
             return self.drive(engine, report.run.id.clone(), is_started, waits).await;
         }
-        Ok(shown(&report))
+        self.show(&engine, id).await
     }
 
     /// Drives a run in the background, and replies at once or when it has ended.
@@ -251,26 +235,45 @@ impl Asker {
                 driven
             }));
         }
-        if let Some(task) = task.filter(|_| waits) {
-            let driven = task.await.map_err(|_| interrupted())?.map_err(refusal)?;
-            return Ok(shown(&driven));
+        let shown = match task.filter(|_| waits) {
+            Some(task) => match task.await.map_err(|_| interrupted())? {
+                Ok(driven) => self.shown(driven).await,
+                Err(error) => Err(refusal(error)),
+            },
+            None => self.show(&engine, &run).await.map(accepted),
+        };
+        self.show_changed(&engine, &run, shown).await
+    }
+
+    /// Replies to a request that has changed a run with its state alone, if there is too little memory for the report: a
+    /// client that repeats the request would start another run.
+    async fn show_changed(
+        &self,
+        engine: &LocalEngine,
+        id: &str,
+        shown: Result<Reply, Fault>,
+    ) -> Result<Reply, Fault> {
+        let is_overloaded =
+            shown.as_ref().is_err_and(|fault| fault.class == FaultClass::Overloaded);
+        if !is_overloaded {
+            return shown;
         }
-        let report = engine.report(&run).await.map_err(refusal)?;
-        let mut reply = shown(&report);
-        *reply.status_mut() = StatusCode::ACCEPTED;
-        Ok(reply)
+        let run = engine.journal().summary(id).await.map_err(refusal)?;
+        let state = object! {"run": id, "status": run.status.as_str()};
+        Ok(accepted(fault::document(&state.into())))
     }
 
     async fn resume(&self, id: &str) -> Result<Reply, Fault> {
-        let (_, report) = self.find(id).await?;
-        let engine = self.engine_of(&report).await?;
+        let journal = Arc::clone(self.engine_with(id).await?.journal());
+        let run = journal.summary(id).await.map_err(refusal)?;
+        let engine = self.engine_of(&run.caller).await?;
         engine.check_run(id).await.map_err(refusal)?;
-        self.drive(engine, report.run.id.clone(), true, false).await
+        self.drive(engine, run.id, true, false).await
     }
 
     async fn decide(&self, id: &str, request: HttpRequest) -> Result<Reply, Fault> {
         let (_, report) = self.find(id).await?;
-        let (body, _share) = read(request, 1).await?;
+        let (body, _share) = read(request, ANSWER_COPIES).await?;
         let hint = "Send {\"step\": \"…\", \"answer\": \"approve\" | \"reject\" | \"output\", \"reason\"?, \
                     \"output\"?, \"item\"?}.";
         let step = body.get("step").and_then(Json::as_str).ok_or_else(|| invalid("step", hint))?;
@@ -294,17 +297,20 @@ impl Asker {
             );
             return Err(Fault::new(FaultClass::Forbidden, message));
         }
-        let engine = self.engine_of(&report).await?;
+        let engine = self.engine_of(&report.run.caller).await?;
+        let run = report.run.id.clone();
+        // Its memory is needed to load the run again.
+        drop(report);
         let answerer = engine.clone().with_caller(self.client.caller());
         if answerer.answer(id, step, item, answer).await.map_err(refusal)? {
-            return Ok(shown(&self.find(id).await?.1));
+            return self.show_changed(&engine, id, self.show(&engine, id).await).await;
         }
-        self.drive(engine, report.run.id.clone(), true, false).await
+        self.drive(engine, run, true, false).await
     }
 
     async fn fork(&self, id: &str, request: HttpRequest) -> Result<Reply, Fault> {
-        let (engine, _) = self.find(id).await?;
-        let (body, _share) = read(request, 1).await?;
+        let engine = self.engine_with(id).await?;
+        let (body, _share) = read(request, CHECK_COPIES).await?;
         let hint = "Send {\"step\": \"…\", \"args\": {…}}: the run is repeated from this step on, with these \
                     arguments if they are given.";
         let step = body.get("step").and_then(Json::as_str).ok_or_else(|| invalid("step", hint))?;
@@ -322,7 +328,6 @@ impl Asker {
             }
             Some(_) => return Err(invalid("args", hint)),
         };
-        self.make_room(&engine, 0).await?;
         let caller = self.client.caller();
         let run = engine.fork(id, step, arguments, caller).await.map_err(refusal)?;
         self.drive(engine, run, true, false).await
@@ -354,8 +359,8 @@ impl Asker {
         runs.truncate(limit);
         let data = runs.iter().map(|run| {
             let mut out = object! {"run": &*run.id, "status": run.status.as_str()};
-            out.insert_some("name", run.plan.name.as_deref());
-            out.insert("steps", run.plan.steps.len());
+            out.insert_some("name", run.name.as_deref());
+            out.insert("steps", run.steps);
             out.insert("created_ms", run.created_ms);
             out.insert_some("ended_ms", run.ended_ms);
             out.insert_some("parent", run.parent.as_deref());
@@ -369,27 +374,60 @@ impl Asker {
     }
 
     async fn delete(&self, id: &str) -> Result<Reply, Fault> {
-        let engine = self.engine().await?;
+        // The record is not read, so that a damaged run can be removed.
+        let engine = self.engine_with(id).await?;
         let journal = engine.journal();
-        // Nothing else of a run is read, so that a damaged one can be removed.
-        let tenant = journal.tenant(id).await.map_err(refusal)?;
-        if *tenant != *self.client.tenant() {
-            return Err(refusal(PlanJournalError::UnknownRun(id.to_owned())));
-        }
         // A run that is in progress cannot be claimed.
         let _claim = journal.claim(id).await.map_err(refusal)?;
         journal.delete(id).await.map_err(refusal)?;
         Ok(fault::document(&object! {"run": id, "deleted": true}.into()))
     }
 
-    /// Finds a run of the client's tenant.
-    async fn find(&self, id: &str) -> Result<(LocalEngine, RunReport), Fault> {
+    /// Returns the engine, which has a run of the client's tenant.
+    async fn engine_with(&self, id: &str) -> Result<LocalEngine, Fault> {
         let engine = self.engine().await?;
-        let report = engine.report(id).await.map_err(refusal)?;
-        if *report.run.caller.tenant != *self.client.tenant() {
+        let run = engine.journal().summary(id).await.map_err(refusal)?;
+        if *run.caller.tenant != *self.client.tenant() {
             return Err(refusal(PlanJournalError::UnknownRun(id.to_owned())));
         }
+        Ok(engine)
+    }
+
+    /// Finds a run of the client's tenant. The report has no outputs.
+    async fn find(&self, id: &str) -> Result<(LocalEngine, RunReport), Fault> {
+        let engine = self.engine_with(id).await?;
+        let report = engine.progress(id).await.map_err(refusal)?;
         Ok((engine, report))
+    }
+
+    async fn show(&self, engine: &LocalEngine, id: &str) -> Result<Reply, Fault> {
+        self.shown(engine.report(id).await.map_err(refusal)?).await
+    }
+
+    /// Replies with a report, whose JSON form and text are within the memory of the gateway.
+    async fn shown(&self, mut report: RunReport) -> Result<Reply, Fault> {
+        let share = self.report_share(&mut report).await?;
+        reply(Arc::new(share), move || report.to_json()).await
+    }
+
+    /// Reserves memory for the JSON form of a report and its text. Outputs that never fit are left out.
+    async fn report_share(&self, report: &mut RunReport) -> Result<Share, Fault> {
+        let mut share = self.state.budget.share();
+        if share.resize(REPORT_COPIES * report.weight()).await == Err(Full::Ever) {
+            report.outputs = Object::new();
+            let message = "the outputs need more memory than the gateway has for all requests";
+            report.error.get_or_insert(StepError::new("limit", message));
+        }
+        share.resize(REPORT_COPIES * report.weight()).await?;
+        Ok(share)
+    }
+
+    async fn plan(&self, id: &str) -> Result<Reply, Fault> {
+        let (_, report) = self.find(id).await?;
+        let plan = report.run.plan.to_json();
+        let mut share = self.state.budget.share();
+        share.resize(REPORT_COPIES * plan.weight()).await?;
+        reply(Arc::new(share), move || plan).await
     }
 }
 
@@ -397,8 +435,9 @@ impl Asker {
 const KEY_REMOVED: &str =
     "The key that started the run does not exist any more, so it cannot be continued.";
 
-fn shown(report: &RunReport) -> Reply {
-    fault::document(&report.to_json().into())
+fn accepted(mut reply: Reply) -> Reply {
+    *reply.status_mut() = StatusCode::ACCEPTED;
+    reply
 }
 
 fn flag(body: &Json, name: &str) -> Result<Option<bool>, Fault> {
@@ -419,6 +458,12 @@ fn refusal(error: impl Into<PlanRunError>) -> Fault {
         PlanRunError::Journal(PlanJournalError::UnknownRun(_)) => {
             let message = "There is no such run for this key. `GET /v1/plans` lists runs.";
             return Fault::new(FaultClass::NotFound, message);
+        }
+        PlanRunError::Journal(PlanJournalError::Full(_)) => {
+            let message = format!(
+                "{message}. Answer, cancel or delete some: `GET /v1/plans?status=waiting` lists them."
+            );
+            return Fault::new(FaultClass::RateLimited, message);
         }
         PlanRunError::TooLarge(_) => (FaultClass::Overloaded, StatusCode::SERVICE_UNAVAILABLE),
         PlanRunError::ToolsChanged(_)

@@ -126,9 +126,10 @@ pub(crate) async fn make(
         }
         _ => None,
     };
+    let is_in_run = scope.run.is_some();
     let key = match &scope.outer {
-        Some(outer) => step_key(&[&outer.key, &id]),
-        None => step_key(&[&scope.session.caller.tenant, &scope.session.run, &id]),
+        Some(outer) => step_key(&[&outer.key, &id], is_in_run),
+        None => step_key(&[&scope.session.caller.tenant, &scope.session.run, &id], is_in_run),
     };
     let path = join(scope.path(), &id);
     let records_intent =
@@ -149,7 +150,7 @@ pub(crate) async fn make(
             scope.attempts.fetch_add(1, Ordering::Relaxed);
         }
         let counted = tokio::select! {
-            counted = count_call(&scope.session.context, scope.run.is_some()) => counted,
+            counted = count_call(&scope.session, scope.outer.as_ref()) => counted,
             () = scope.cancel().cancelled() => return CallEnd::Cancelled,
             () = scope.stop.cancelled() => return CallEnd::Cancelled,
         };

@@ -247,7 +247,7 @@ impl<'h, H: Host> Driver<'h, H> {
                     (next, bytes)
                 }
             };
-            let (step, item, output) = match next {
+            let (place, output) = match next {
                 Next::Call(call, answered) => {
                     let max = self.plan.limits.calls.unwrap_or(u64::MAX);
                     if self.host.attempts().fetch_add(1, Ordering::Relaxed) < max {
@@ -264,11 +264,14 @@ impl<'h, H: Host> Driver<'h, H> {
                     self.ask(place, question).await;
                     continue;
                 }
-                Next::Output((step, item), output) => (step, item, Arc::new(output)),
+                Next::Output(place, output) => (place, output),
             };
             self.host.release(bytes);
-            self.host.use_output(step, &output).await;
-            self.settle_now((step, item), Ok(output)).await;
+            let reserved = self.host.reserve(output.weight()).await;
+            if reserved.is_ok() {
+                self.host.use_output(place.0, &output).await;
+            }
+            self.settle_now(place, reserved.map(|()| output)).await;
         }
         None
     }

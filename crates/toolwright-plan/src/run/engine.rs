@@ -26,19 +26,28 @@ pub struct NewRun {
     pub id: Option<Arc<str>>,
     /// What identifies the content of the request for the run, for clients that repeat it
     pub request: Option<Arc<str>>,
+    /// Whether the run waits until it is driven: its host does not continue it by itself before
+    pub is_deferred: bool,
 }
 
 impl NewRun {
     /// Creates a run of the local caller.
     pub fn new(plan: Plan, inputs: impl Into<Json>) -> NewRun {
         let (inputs, caller) = (inputs.into(), Caller::default());
-        NewRun { plan, inputs, caller, id: None, request: None }
+        NewRun { plan, inputs, caller, id: None, request: None, is_deferred: false }
     }
 
     /// Sets the caller.
     #[must_use]
     pub fn with_caller(mut self, caller: Caller) -> NewRun {
         self.caller = caller;
+        self
+    }
+
+    /// Sets whether the run waits until it is driven.
+    #[must_use]
+    pub fn with_deferred_start(mut self, is_deferred: bool) -> NewRun {
+        self.is_deferred = is_deferred;
         self
     }
 

@@ -52,6 +52,50 @@ pub struct RunRecord {
     pub resumes: bool,
 }
 
+/// A run in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunSummary {
+    /// The id
+    pub id: Arc<str>,
+    /// Who started it
+    pub caller: Caller,
+    /// The name of the plan, or its beginning
+    pub name: Option<String>,
+    /// Number of steps
+    pub steps: usize,
+    /// The state
+    pub status: RunStatus,
+    /// When it started, in milliseconds since 1970
+    pub created_ms: u64,
+    /// When it ended, in milliseconds since 1970
+    pub ended_ms: Option<u64>,
+    /// The run that it repeats from some step on
+    pub parent: Option<Arc<str>>,
+    /// Whether it was in progress, and its host continues it by itself after a restart
+    pub resumes: bool,
+}
+
+/// Maximum number of characters of a name in a list.
+const MAX_NAME_CHARS: usize = 200;
+
+impl From<&RunRecord> for RunSummary {
+    fn from(run: &RunRecord) -> RunSummary {
+        let name = run.plan.name.as_ref();
+        RunSummary {
+            id: run.id.clone(),
+            caller: run.caller.clone(),
+            name: name.map(|name| name.chars().take(MAX_NAME_CHARS).collect()),
+            steps: run.plan.steps.len(),
+            status: run.status,
+            created_ms: run.created_ms,
+            ended_ms: run.ended_ms,
+            parent: run.parent.clone(),
+            resumes: run.resumes && run.status == RunStatus::Running,
+        }
+    }
+}
+
 /// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -186,7 +230,7 @@ pub enum StepAnswer {
     /// Do not run the call; the step fails with the reason
     Reject(String),
     /// The call ran, and this is its output
-    Output(Json),
+    Output(Arc<Json>),
 }
 
 impl Entry {
@@ -231,7 +275,9 @@ impl StepAnswer {
         match self {
             StepAnswer::Approve => object! {"answer": "approve"},
             StepAnswer::Reject(reason) => object! {"answer": "reject", "reason": reason.as_str()},
-            StepAnswer::Output(output) => object! {"answer": "output", "output": output.clone()},
+            StepAnswer::Output(output) => {
+                object! {"answer": "output", "output": (**output).clone()}
+            }
         }
         .into()
     }
@@ -246,7 +292,8 @@ impl StepAnswer {
                 Ok(StepAnswer::Reject(reason.to_owned()))
             }
             "output" => {
-                Ok(StepAnswer::Output(fields.required("output", |value| Ok(value.clone()))?))
+                let output = fields.required("output", |value| Ok(value.clone()))?;
+                Ok(StepAnswer::Output(Arc::new(output)))
             }
             _ => Err(DocumentError::new("\"approve\", \"reject\" or \"output\"").within("answer")),
         }
@@ -281,6 +328,12 @@ pub enum PlanJournalError {
     /// Another engine makes the calls of the run
     #[error("the run '{0}' is in progress elsewhere")]
     InProgress(String),
+    /// The quota of the tenant is used up by runs that have not ended
+    #[error(
+        "the tenant has {} runs or {} bytes of runs that have not ended, and may have no more",
+        .0.runs, .0.bytes
+    )]
+    Full(RunQuota),
     /// Reading or writing failed
     #[error("the journal of plans: {0}")]
     Failed(String),
@@ -302,8 +355,14 @@ pub trait RunClaim: Send + Sync {}
 
 /// Stores runs of plans. What is written is durable when the future is ready.
 pub trait PlanJournal: Send + Sync + 'static {
-    /// Records a new run, with entries that it takes over from another one, all or nothing.
-    fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()>;
+    /// Records a new run, with entries that it takes over from another one. With a quota, the oldest ended runs of the tenant
+    /// are removed as far as the new one needs it. All or nothing: a run that exists already, or does not fit, removes none.
+    fn create<'a>(
+        &'a self,
+        run: &'a RunRecord,
+        entries: Vec<Entry>,
+        quota: Option<RunQuota>,
+    ) -> PlanJournalFuture<'a, ()>;
 
     /// Claims a run, so that no other engine makes its calls.
     fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>>;
@@ -325,25 +384,17 @@ pub trait PlanJournal: Send + Sync + 'static {
     /// Returns how much memory a run takes while it is loaded, about.
     fn weight<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, usize>;
 
-    /// Returns the tenant of a run, also if the rest of its record is damaged.
-    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>>;
+    /// Returns a run as a list has it, also if its record is damaged.
+    fn summary<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, RunSummary>;
 
-    /// Returns runs, the newest first, without those whose record is damaged.
-    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>>;
+    /// Returns runs, the newest first, also those whose record is damaged.
+    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>>;
 
     /// Removes a run with its entries.
     fn delete<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, ()>;
 
     /// Removes runs that ended before a time, in milliseconds since 1970. Returns how many. A run that has not ended stays.
     fn prune(&self, ended_before_ms: u64) -> PlanJournalFuture<'_, usize>;
-
-    /// Removes the oldest ended runs of a tenant until a new one with some bytes fits into a quota. Returns whether it does.
-    fn make_room<'a>(
-        &'a self,
-        tenant: &'a str,
-        bytes: usize,
-        quota: RunQuota,
-    ) -> PlanJournalFuture<'a, bool>;
 }
 
 /// How many runs a tenant may have. Ended runs are removed for new ones; others stay.
@@ -351,6 +402,6 @@ pub trait PlanJournal: Send + Sync + 'static {
 pub struct RunQuota {
     /// Maximum number of runs
     pub runs: usize,
-    /// Maximum number of bytes of all runs
+    /// Maximum number of stored bytes of all runs
     pub bytes: usize,
 }

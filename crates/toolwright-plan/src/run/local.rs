@@ -3,15 +3,16 @@
 mod drive;
 mod host;
 pub(crate) mod nested;
+mod report;
+mod resume;
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::plan::{
-    Graph, Interpreter, MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, StepError, Template,
-    check,
+    Graph, Interpreter, MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Template, check,
 };
 use tokio_util::sync::CancellationToken;
 use toolwright_json::pointer;
@@ -19,7 +20,7 @@ use toolwright_json::pointer;
 use super::engine::{Engine, EngineFuture, NewRun, PlanRunError};
 use super::event::Observer;
 use super::journal::{
-    Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, Question, RunRecord,
+    Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, RunQuota, RunRecord,
     RunStatus, StepAnswer,
 };
 use super::memory::Reservation;
@@ -38,11 +39,8 @@ use toolwright_runtime::toolbox::Toolbox;
 /// Number of concurrent calls of a run, unless the plan or the host says otherwise.
 const PARALLEL: usize = 32;
 
-/// The kind of the error of a run that was not continued.
-const INTERRUPTED: &str = "interrupted";
-
-/// Number of starts of a host in a row at which a run may be in progress before it is not continued by itself.
-const MAX_STARTS: u32 = 3;
+/// Time between two attempts to reserve memory for a run that waits for it.
+const MEMORY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs plans in this process. Clones share their runs.
 #[derive(Clone)]
@@ -53,8 +51,12 @@ pub struct LocalEngine {
     max_steps: usize,
     parallel: usize,
     accepts_changed_tools: bool,
+    /// How many runs a tenant may have
+    quota: Option<RunQuota>,
     /// Whether the host continues runs by itself after a restart
     resumes: bool,
+    /// Whether a run waits until there is enough memory to load it
+    waits_for_memory: bool,
     /// Who acts through this engine
     caller: Caller,
     /// Cancelled when no further call may start
@@ -100,7 +102,9 @@ impl LocalEngine {
             max_steps: MAX_STEPS,
             parallel: PARALLEL,
             accepts_changed_tools: false,
+            quota: None,
             resumes: false,
+            waits_for_memory: false,
             caller: Caller::default(),
             stop: CancellationToken::new(),
             answering: Arc::default(),
@@ -156,6 +160,13 @@ impl LocalEngine {
         self
     }
 
+    /// Limits how many runs a tenant may have. The oldest ended ones are removed for new ones.
+    #[must_use]
+    pub fn with_quota(mut self, quota: RunQuota) -> LocalEngine {
+        self.quota = Some(quota);
+        self
+    }
+
     /// Lets the host continue new runs by itself after a restart, with [`resume`](Self::resume).
     #[must_use]
     pub fn with_resumed_runs(mut self) -> LocalEngine {
@@ -184,13 +195,19 @@ impl LocalEngine {
     }
 
     async fn start_run(&self, new: NewRun) -> Result<Arc<str>, PlanRunError> {
+        if let Some(id) = &new.id
+            && self.journal.summary(id).await.is_ok()
+        {
+            // It may exist although its tools do not any more.
+            return Err(PlanJournalError::Exists(id.to_string()).into());
+        }
         // A plan with too many steps is refused before its tools are asked for.
         let is_small = new.plan.steps.len() <= self.max_steps;
         let mut tools = if is_small { self.tools(&new.plan).await } else { PlanTools::default() };
         let max_steps = self.max_steps;
         let mut record = blocking(move || check_run(new, &mut tools, max_steps)).await??;
         record.resumes = self.resumes;
-        self.journal.create(&record, Vec::new()).await?;
+        self.journal.create(&record, Vec::new(), self.quota).await?;
         Ok(record.id)
     }
 
@@ -205,6 +222,7 @@ impl LocalEngine {
         caller: Caller,
     ) -> Result<Arc<str>, PlanRunError> {
         let _claim = self.journal.claim(run).await?;
+        let _memory = self.reserve(run).await?;
         let (record, mut entries) = self.journal.load(run).await?;
         let mut plan = (*record.plan).clone();
         let at = plan.position(step).ok_or_else(|| {
@@ -239,16 +257,30 @@ impl LocalEngine {
             );
             !is_of_run && !repeated.contains(outermost(&entry.step).0)
         });
-        self.journal.create(&forked, entries).await?;
+        self.journal.create(&forked, entries, self.quota).await?;
         Ok(forked.id)
+    }
+
+    /// Reserves the memory of a run that is to be loaded.
+    async fn reserve(&self, run: &str) -> Result<Reservation, PlanRunError> {
+        let weight = self.journal.weight(run).await?;
+        loop {
+            let memory = Reservation::of(&self.context).await;
+            let Err(error) = memory.grow(weight).await else { return Ok(memory) };
+            if !self.waits_for_memory || !memory.may_fit(weight) {
+                return Err(PlanRunError::TooLarge(error));
+            }
+            tokio::select! {
+                () = tokio::time::sleep(MEMORY_INTERVAL) => {}
+                () = self.stop.cancelled() => return Err(PlanRunError::TooLarge(error)),
+            }
+        }
     }
 
     /// Loads a run, with the tools of its plan.
     async fn load(&self, run: &str) -> Result<Loaded, PlanRunError> {
         let is_live = self.live().contains_key(run);
-        let memory = Arc::new(Reservation::of(&self.context).await);
-        let weight = self.journal.weight(run).await?;
-        memory.grow(weight).await.map_err(PlanRunError::TooLarge)?;
+        let memory = Arc::new(self.reserve(run).await?);
         let (record, entries) = self.journal.load(run).await?;
         let tools = self.tools(&record.plan).await;
         let load = move || {
@@ -269,62 +301,9 @@ impl LocalEngine {
         self.check_record(&loaded.record, &loaded.tools)
     }
 
-    /// Continues a run that was in progress when the host ended. If that needs a person, the run stays interrupted, and the
-    /// reason is recorded and returned: the host refuses it for this reason, its tools have changed, the outcome of a call
-    /// is unknown, or it was in progress at three starts in a row, so that it may be what ends the host.
-    pub async fn resume(
-        &self,
-        run: &str,
-        refused: Option<&str>,
-        observer: Option<Observer>,
-    ) -> Result<Result<RunReport, String>, PlanRunError> {
-        let loaded = match self.load(run).await {
-            Err(error @ PlanRunError::TooLarge(_)) => {
-                return self.interrupt(run, &error.to_string()).await.map(Err);
-            }
-            loaded => loaded?,
-        };
-        let Loaded { record, tools, mut replay, nested_questions, memory, .. } = loaded;
-        let known = replay.error.as_ref().filter(|error| error.kind == INTERRUPTED);
-        if let Some(known) = known {
-            return Ok(Err(known.message.clone()));
-        }
-        let mut reason = refused.map(str::to_owned);
-        if let Err(error) = self.check_record(&record, &tools) {
-            reason.get_or_insert(error.to_string());
-        }
-        if replay.resumed + 1 >= MAX_STARTS {
-            let why = "it was in progress at three starts in a row; resume it to try again";
-            reason.get_or_insert(why.to_owned());
-        }
-        replay.prepare_report(false);
-        let questions = StepQuestion::all(&record.plan, &replay, nested_questions);
-        if let Some(open) = questions.iter().find(|own| own.question == Question::Uncertain) {
-            let why = format!("it is unknown whether the call '{}' had its effect", open.step);
-            reason.get_or_insert(why);
-        }
-        if let Some(reason) = reason {
-            return self.interrupt(run, &reason).await.map(Err);
-        }
-        drop((replay, memory));
-        self.note(run, EntryEvent::Resumed).await?;
-        self.drive(run, observer).await.map(Ok)
-    }
-
     /// Records what happened to a run as a whole.
     async fn note(&self, run: &str, event: EntryEvent) -> Result<(), PlanRunError> {
         Ok(self.journal.append(run, Entry::new("", None, now_ms(), event)).await?)
-    }
-
-    /// Leaves a run that nothing drives as interrupted, with a reason, which is returned.
-    async fn interrupt(&self, run: &str, reason: &str) -> Result<String, PlanRunError> {
-        // An answer waits until the reason is recorded; it would be refused while the run is claimed.
-        let _turn = self.answering.lock().await;
-        let _claim = self.journal.claim(run).await?;
-        let error = Some(StepError::new(INTERRUPTED, reason));
-        self.note(run, EntryEvent::DriveEnded { error }).await?;
-        self.journal.set_status(run, RunStatus::Interrupted, None).await?;
-        Ok(reason.to_owned())
     }
 
     /// Records the answer to a question of a run. Without an item, it answers the questions of all items of the step.
@@ -349,7 +328,8 @@ impl LocalEngine {
             }
         };
         let is_live = claim.is_none();
-        let Loaded { record, mut replay, nested_questions, .. } = self.load(run).await?;
+        let Loaded { record, mut replay, nested_questions, memory: _memory, .. } =
+            self.load(run).await?;
         record.check_open()?;
         let new = replay.prepare_report(is_live).into_iter();
         let new = new.map(|(at, item)| (record.plan.steps[at].id.clone(), item));
@@ -452,28 +432,16 @@ impl Engine for LocalEngine {
                 live.cancel.cancel();
                 return Ok(());
             }
-            let (record, _) = self.journal.load(run).await?;
-            record.check_open()?;
+            let status = self.journal.summary(run).await?.status;
+            if status.is_final() {
+                return Err(PlanRunError::Ended(status.as_str()));
+            }
             let _claim = self.journal.claim(run).await?;
             Ok(self.journal.set_status(run, RunStatus::Cancelled, Some(now_ms())).await?)
         })
     }
 
     fn report<'a>(&'a self, run: &'a str) -> EngineFuture<'a, RunReport> {
-        Box::pin(async move {
-            let loaded = self.load(run).await?;
-            let running = self.live().get(run).map(|live| Arc::clone(&live.running));
-            let report = move || {
-                let Loaded { record, mut replay, nested_questions, memory, .. } = loaded;
-                replay.prepare_report(running.is_some());
-                let running = running.map(|calls| calls.lock().clone()).unwrap_or_default();
-                for ((step, _), started_ms) in running {
-                    replay.start(step, started_ms);
-                }
-                let error = replay.error.clone();
-                RunReport::new(record, &replay, nested_questions, None, error, Some(memory))
-            };
-            blocking(report).await
-        })
+        Box::pin(self.look(run, true))
     }
 }

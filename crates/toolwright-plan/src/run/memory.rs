@@ -20,6 +20,9 @@ pub trait MemoryBudget: Send + Sync {
 
     /// Releases reserved bytes.
     fn release(&self, bytes: usize);
+
+    /// Number of bytes of the whole budget.
+    fn total(&self) -> usize;
 }
 
 /// The memory budget of runs, as a value of a context.
@@ -64,6 +67,12 @@ impl Reservation {
         }
         *self.bytes.lock() += bytes;
         Ok(())
+    }
+
+    /// Whether so many bytes more may fit once others have released theirs.
+    pub(crate) fn may_fit(&self, bytes: usize) -> bool {
+        let total = self.budget.as_ref().map_or(usize::MAX, |PlanMemory(budget)| budget.total());
+        self.bytes.lock().saturating_add(bytes) <= total
     }
 
     /// Reserves memory for the result of a call, of this many bytes: the bytes, the value, what is recorded of it.

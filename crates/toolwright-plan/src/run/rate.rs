@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::plan::StepError;
 
-use toolwright_runtime::context::Context;
+use super::scope::RunScope;
 use toolwright_runtime::error::CallErrorKind;
+use toolwright_runtime::session::{Scope, Session};
 
 /// Counts the calls that plans make, at any depth. A host adds one to the [context](toolwright_runtime::Context) of its calls.
 pub trait CallRate: Send + Sync {
@@ -18,15 +19,20 @@ pub trait CallRate: Send + Sync {
 #[derive(Clone)]
 pub struct PlanRate(pub Arc<dyn CallRate>);
 
-/// Counts a call, and waits until it may be made if the plan is that of a run. The error is that of the call.
-pub(super) async fn count_call(context: &Context, waits: bool) -> Result<(), StepError> {
-    let Ok(rate) = context.read::<PlanRate>().await.map(|rate| rate.clone()) else {
+/// Counts a call, and waits until it may be made if the plan is that of a run, or within one. The deadline of the call that
+/// the plan is within does not run in the meantime. The error is that of the call.
+pub(super) async fn count_call(session: &Session, outer: Option<&Scope>) -> Result<(), StepError> {
+    let Ok(rate) = session.context.read::<PlanRate>().await.map(|rate| rate.clone()) else {
         return Ok(());
     };
+    let waits = RunScope::of(session).await.is_some();
     loop {
         match rate.0.count() {
             Ok(()) => return Ok(()),
-            Err((wait, _)) if waits => tokio::time::sleep(wait).await,
+            Err((wait, _)) if waits => {
+                let _pause = outer.map(|outer| outer.pauses().start_unlimited());
+                tokio::time::sleep(wait).await;
+            }
             Err((_, message)) => {
                 return Err(StepError::new(CallErrorKind::RateLimited.as_str(), message));
             }

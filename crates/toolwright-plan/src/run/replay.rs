@@ -157,7 +157,7 @@ pub(crate) enum Next {
     /// A person is asked about a call for the first time
     Ask(Place, Question),
     /// A person gave the output of a call
-    Output(Place, Json),
+    Output(Place, Arc<Json>),
 }
 
 impl Replay {

@@ -22,7 +22,7 @@ const PREVIEW_BYTES: usize = 500;
 pub struct RunReport {
     /// The run
     pub run: RunRecord,
-    /// The outputs of the plan; what has no value yet is null. Empty if they are too large
+    /// The outputs of the plan; what has no value yet is null. Empty if they are too large, or were not asked for
     pub outputs: Object,
     /// The steps, in the order of the plan
     pub steps: Vec<StepReport>,
@@ -72,12 +72,13 @@ pub struct StepQuestion {
 }
 
 impl RunReport {
-    /// Reports a run. The outputs are computed if they are not known yet. The memory is what is reserved for the report.
+    /// Reports a run. The outputs are computed if they are not given. The memory is what is reserved for the report, and for
+    /// its outputs.
     pub(crate) fn new(
         run: RunRecord,
         replay: &Replay,
         nested: Vec<NestedQuestion>,
-        outputs: Option<Object>,
+        outputs: Option<Result<Object, StepError>>,
         error: Option<StepError>,
         memory: Option<Arc<Reservation>>,
     ) -> RunReport {
@@ -113,11 +114,20 @@ impl RunReport {
             steps.push(report);
         }
         let questions = StepQuestion::all(plan, replay, nested);
-        let (outputs, error) = match outputs.map_or_else(|| interpreter.outputs(), Ok) {
-            Ok(outputs) => (outputs, error),
-            Err(too_large) => (Object::new(), error.or(Some(too_large))),
+        let (outputs, too_large) = match outputs.unwrap_or_else(|| interpreter.outputs()) {
+            Ok(outputs) => (outputs, None),
+            Err(too_large) => (Object::new(), Some(too_large)),
         };
-        RunReport { run, outputs, steps, questions, error, memory }
+        RunReport { run, outputs, steps, questions, error: error.or(too_large), memory }
+    }
+
+    /// Returns how much memory the values of the JSON form take, about. Its text takes at most as much again.
+    pub fn weight(&self) -> usize {
+        let questions = self.questions.iter().filter_map(|own| match &own.question {
+            Question::Approval(approval) => Some(approval.arguments.weight()),
+            _ => None,
+        });
+        self.outputs.weight() + questions.sum::<usize>()
     }
 
     /// Returns the state of the run.

@@ -26,7 +26,7 @@ use toolwright_runtime::call::journal::{Begun, Intent, Journal, JournalError, Sh
 use toolwright_runtime::call::key;
 use toolwright_runtime::session::{Scope, Session};
 
-/// The beginning of the idempotency key of a step's call; other keys are hexadecimal.
+/// The beginning of the idempotency key of a call that the journal of a run records; other keys are hexadecimal.
 const PREFIX: &str = "plan-";
 
 /// Separates a step from the item in the id of a call. No id of a step contains it.
@@ -71,9 +71,11 @@ pub(crate) fn outermost(path: &str) -> (&str, Option<usize>) {
 }
 
 /// Returns the idempotency key of a step's call: the same for every attempt, also after a restart, whatever its
-/// arguments are. The texts identify the call: by its run, or by the call of a plan that it is within.
-pub(crate) fn step_key(texts: &[&str]) -> Arc<str> {
-    format!("{PREFIX}{}", key::digest(texts).to_hex()).into()
+/// arguments are. The texts identify the call: by its run, or by the call of a plan that it is within. The key has the prefix
+/// only if the journal of the run records the call; the journal of the toolbox records others.
+pub(crate) fn step_key(texts: &[&str], is_in_run: bool) -> Arc<str> {
+    let prefix = if is_in_run { PREFIX } else { "" };
+    format!("{prefix}{}", key::digest(texts).to_hex()).into()
 }
 
 /// What happened in a run, as its calls see it.
@@ -300,7 +302,7 @@ impl Drop for DriverGuard<'_> {
     }
 }
 
-/// Whether a call is that of a step.
+/// Whether a call is that of a step, recorded in the journal of a run.
 pub(crate) fn is_step(scope: &Scope) -> bool {
     scope.key.starts_with(PREFIX)
 }

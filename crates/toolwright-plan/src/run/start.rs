@@ -19,7 +19,7 @@ pub(crate) fn check_run(
     tools: &mut PlanTools,
     max_steps: usize,
 ) -> Result<RunRecord, PlanRunError> {
-    let NewRun { mut plan, inputs, caller, id, request } = new;
+    let NewRun { mut plan, inputs, caller, id, request, is_deferred } = new;
     let mut errors = check(&plan, tools, max_steps).errors;
     let inputs = if plan.steps.len() > max_steps {
         Json::Null
@@ -33,6 +33,9 @@ pub(crate) fn check_run(
     let mut record = new_record(plan, Arc::new(inputs), caller, tools, None)?;
     record.id = id.unwrap_or(record.id);
     record.request = request;
+    if is_deferred {
+        record.status = RunStatus::Interrupted;
+    }
     Ok(record)
 }
 

@@ -344,9 +344,10 @@ impl Engine for TemporalEngine {
                 StepAnswer::Output(output) => {
                     let owner = state.record.owner();
                     let needs = Needs::new(plan, &Source::Step(step.to_owned()));
+                    let output = Arc::unwrap_or_clone(output);
                     let stored = self.values.put(&owner, output, &needs, INLINE_BYTES).await;
                     let stored = stored.map_err(|error| PlanRunError::Engine(error.message))?;
-                    StepAnswer::Output(stored)
+                    StepAnswer::Output(Arc::new(stored))
                 }
                 answer => answer,
             };

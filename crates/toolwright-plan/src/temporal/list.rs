@@ -1,7 +1,6 @@
 //! The runs of a server, by its visibility API.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::TryStreamExt;
@@ -11,9 +10,8 @@ use tokio::time::timeout;
 
 use super::TemporalEngine;
 use super::state::millis;
-use crate::plan::Plan;
-use crate::run::journal::RunFilter;
-use crate::run::{Engine, PlanRunError, RunRecord, RunStatus};
+use crate::run::journal::{RunFilter, RunSummary};
+use crate::run::{Engine, PlanRunError, RunStatus};
 use toolwright_runtime::session::Caller;
 
 /// How long the worker of a run may take to describe it.
@@ -21,8 +19,8 @@ const ANSWER: Duration = Duration::from_secs(3);
 
 impl TemporalEngine {
     /// Returns runs of the server, the newest first. Of the filter, the state and the limit count. If no worker answers for
-    /// a run, its record has no plan, and it counts as running also if it waits for a person.
-    pub async fn list(&self, filter: &RunFilter) -> Result<Vec<RunRecord>, PlanRunError> {
+    /// a run, it has no name, and it counts as running also if it waits for a person.
+    pub async fn list(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, PlanRunError> {
         let states = match filter.status {
             None => "!= 'ContinuedAsNew'",
             Some(RunStatus::Interrupted) => return Ok(Vec::new()),
@@ -36,15 +34,15 @@ impl TemporalEngine {
         let listed = self.client().await?.list_workflows(query, options).try_collect().await;
         let listed: Vec<WorkflowExecution> =
             listed.map_err(|error| PlanRunError::Engine(format!("Temporal: {error}")))?;
-        let mut runs = join_all(listed.iter().map(|run| self.record(run))).await;
+        let mut runs = join_all(listed.iter().map(|run| self.summary(run))).await;
         runs.retain(|run| filter.status.is_none_or(|status| run.status == status));
         runs.sort_by_key(|run| Reverse(run.created_ms));
         Ok(runs)
     }
 
-    async fn record(&self, listed: &WorkflowExecution) -> RunRecord {
+    async fn summary(&self, listed: &WorkflowExecution) -> RunSummary {
         if let Ok(Ok(report)) = timeout(ANSWER, self.report(listed.id())).await {
-            return report.run;
+            return RunSummary::from(&report.run);
         }
         let status = match listed.status() {
             WorkflowExecutionStatus::Completed => RunStatus::Succeeded,
@@ -53,17 +51,15 @@ impl TemporalEngine {
             _ => RunStatus::Failed,
         };
         let ms = |time: SystemTime| millis(time.duration_since(UNIX_EPOCH).unwrap_or_default());
-        RunRecord {
+        RunSummary {
             id: listed.id().into(),
             caller: Caller::default(),
-            plan: Arc::new(Plan::default()),
-            inputs: Arc::default(),
-            digests: Vec::new(),
+            name: None,
+            steps: 0,
             status,
             created_ms: listed.start_time().map(ms).unwrap_or_default(),
             ended_ms: listed.close_time().map(ms),
             parent: None,
-            request: None,
             resumes: false,
         }
     }

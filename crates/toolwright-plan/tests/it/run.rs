@@ -27,8 +27,8 @@ use toolwright_plan::journal::{
     SqlitePlanJournal,
 };
 use toolwright_plan::{
-    Engine, LocalEngine, MemoryBudget, NewRun, Plan, PlanEventKind, PlanMemory, PlanRunError,
-    RunReport, RunStatus, StepAnswer, StepState, Template,
+    CallRate, Engine, LocalEngine, MemoryBudget, NewRun, Plan, PlanEventKind, PlanMemory, PlanRate,
+    PlanRunError, RunReport, RunStatus, StepAnswer, StepState, Template, plan_tool,
 };
 use toolwright_runtime::call::{Policy, Rule, Verdict};
 use toolwright_runtime::handle::MemoryHandles;
@@ -413,7 +413,7 @@ async fn a_call_whose_outcome_is_unknown_runs_again_only_if_it_may() {
 
     let (report, calls) = interrupted(Effect::Once, Some(StepAnswer::Approve)).await;
     assert_eq!((report.status(), calls.len()), (RunStatus::Succeeded, 2));
-    let output = StepAnswer::Output(object! {"n": 5}.into());
+    let output = StepAnswer::Output(Arc::new(object! {"n": 5}.into()));
     let (report, calls) = interrupted(Effect::Once, Some(output)).await;
     assert_eq!(report.outputs.compact(), r#"{"n":5}"#);
     assert_eq!(calls, [r#"send {"n":5}"#]);
@@ -530,7 +530,7 @@ async fn a_call_in_progress_is_no_question_and_a_fork_keeps_unknown_outcomes() {
     let report = engine.drive(&fork, None).await.unwrap();
     assert_eq!(report.questions[0].question, Question::Uncertain);
     assert_eq!((report.run.parent.as_ref(), &report.run.caller), (Some(&id), &caller));
-    let output = StepAnswer::Output(Json::Null);
+    let output = StepAnswer::Output(Arc::default());
     engine.answer(&fork, "pay", None, output).await.unwrap();
     assert_eq!(engine.drive(&fork, None).await.unwrap().status(), RunStatus::Succeeded);
 }
@@ -618,7 +618,7 @@ async fn a_report_has_the_beginnings_of_large_arguments() {
 }
 
 /// A budget of some bytes that does not wait.
-struct Bytes(AtomicUsize);
+struct Bytes(AtomicUsize, usize);
 
 impl MemoryBudget for Bytes {
     fn reserve(&self, bytes: usize) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
@@ -630,12 +630,16 @@ impl MemoryBudget for Bytes {
     fn release(&self, bytes: usize) {
         self.0.fetch_add(bytes, Ordering::SeqCst);
     }
+
+    fn total(&self) -> usize {
+        self.1
+    }
 }
 
 #[tokio::test]
 async fn a_run_stays_within_the_memory_of_its_host_and_gives_it_back() {
     const ALL: usize = 20 << 20;
-    let budget = Arc::new(Bytes(AtomicUsize::new(ALL)));
+    let budget = Arc::new(Bytes(AtomicUsize::new(ALL), ALL));
     let log = Log::default();
     let large = Handler::new(Tool::function("large", open_schema()), |_, _| async {
         Ok(Output::text("x".repeat(15 << 20)))
@@ -675,6 +679,114 @@ async fn a_run_stays_within_the_memory_of_its_host_and_gives_it_back() {
     let id = id.await.unwrap();
     assert!(matches!(engine.report(&id).await, Err(PlanRunError::TooLarge(_))));
     assert_eq!(budget.0.load(Ordering::SeqCst), ALL);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_is_resumed_when_there_is_memory_and_interrupted_if_there_never_is() {
+    const ALL: usize = 4 << 20;
+    let budget = Arc::new(Bytes(AtomicUsize::new(ALL), ALL));
+    let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap())
+        .with_context(Context::new().with(PlanMemory(budget.clone())));
+    let text = r#"{"plan":"1","inputs":{"type":"object"},"steps":{"a":{"tool":"echo"}}}"#;
+    let start = async |bytes: usize| {
+        let inputs = object! {"s": "x".repeat(bytes)};
+        engine.start(NewRun::new(plan(text), inputs)).await.unwrap()
+    };
+    let run = start(1 << 10).await;
+    assert!(budget.reserve(ALL).await);
+    let resumed = {
+        let (engine, run) = (engine.clone(), run.clone());
+        tokio::spawn(async move { engine.resume(&run, None, None).await })
+    };
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    assert!(!resumed.is_finished());
+    budget.release(ALL);
+    let report = resumed.await.unwrap().unwrap().unwrap();
+    assert_eq!(report.status(), RunStatus::Succeeded);
+    let run = start(2 * ALL).await;
+    let reason = engine.resume(&run, None, None).await.unwrap().unwrap_err();
+    assert!(reason.contains("too little left"), "{reason}");
+    let summary = engine.journal().summary(&run).await.unwrap();
+    assert_eq!(summary.status, RunStatus::Interrupted);
+}
+
+/// A rate that lets a call wait for an hour, four times out of five.
+#[derive(Default)]
+struct Slow(AtomicUsize);
+
+impl CallRate for Slow {
+    fn count(&self) -> Result<(), (Duration, String)> {
+        if self.0.fetch_add(1, Ordering::SeqCst).is_multiple_of(5) {
+            return Ok(());
+        }
+        Err((Duration::from_hours(1), "too many calls".to_owned()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_within_a_plan_of_a_run_waits_for_the_rate_longer_than_its_deadline() {
+    let log = Log::default();
+    let toolbox = Toolbox::new([echo("echo", &log)]).unwrap();
+    let inner = plan(
+        r#"{"plan":"1","steps":{"a":{"tool":"echo","args":{"x":1}},"b":{"tool":"echo","after":["a"]}}}"#,
+    );
+    let tool = Tool::function("inner", open_schema());
+    let inner = plan_tool(tool, Arc::new(inner), toolbox);
+    let toolbox = Toolbox::new([inner, echo("echo", &log)]).unwrap();
+    let context = Context::new().with(PlanRate(Arc::new(Slow::default())));
+    let engine = LocalEngine::new(toolbox.clone()).with_context(context.clone());
+    let text = r#"{"plan":"1","steps":{"a":{"tool":"inner"}}}"#;
+    let report = run(&engine, text, "{}").await;
+    assert_eq!(report.status(), RunStatus::Succeeded, "{:?}", report.steps);
+    assert_eq!(log.take().len(), 2);
+    // Outside of a run, it does not wait.
+    let session = toolwright_runtime::Session::new("run").with_context(context);
+    let call =
+        toolwright_core::Call::new("c", "inner", toolwright_core::Arguments::from_text("{}"));
+    let status = toolbox.call(&session, &call).await;
+    let error = status.result().unwrap().error.as_ref().unwrap();
+    assert_eq!(error.kind, toolwright_runtime::error::CallErrorKind::RateLimited, "{error:?}");
+}
+
+#[tokio::test]
+async fn outputs_that_people_give_count_against_the_memory() {
+    const ALL: usize = 20 << 20;
+    let budget = Arc::new(Bytes(AtomicUsize::new(ALL), ALL));
+    let policy = Policy::default().with_rule(Rule::new(Verdict::Ask).with_tools(["echo"]));
+    let toolbox = Toolbox::new([echo("echo", &Log::default())]).unwrap().with_policy(policy);
+    let context = Context::new().with(PlanMemory(budget.clone()));
+    let engine = LocalEngine::new(toolbox).with_context(context);
+    let text = r#"{"plan":"1","steps":{"a":{"tool":"echo","each":[1,2,3],"args":{"x":{"$from":"item"}}}}}"#;
+    let id = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
+    assert_eq!(engine.drive(&id, None).await.unwrap().questions.len(), 3);
+    let output = StepAnswer::Output(Arc::new("x".repeat(9 << 20).into()));
+    engine.answer(&id, "a", None, output).await.unwrap();
+    let report = engine.drive(&id, None).await.unwrap();
+    assert_eq!(report.steps[0].error_kind.as_deref(), Some("limit"), "{:?}", report.status());
+}
+
+#[tokio::test]
+async fn a_report_without_outputs_needs_no_memory_for_them() {
+    const ALL: usize = 20 << 20;
+    let budget = Arc::new(Bytes(AtomicUsize::new(ALL), ALL));
+    let context = Context::new().with(PlanMemory(budget.clone()));
+    let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap());
+    let engine = engine.with_context(context);
+    let four = [r#"{"$from":"inputs/s"}"#; 4].join(",");
+    let text = format!(
+        r#"{{"plan":"1","inputs":{{"type":"object"}},"steps":{{"a":{{"tool":"echo"}}}},"outputs":{{"x":[{four}]}}}}"#
+    );
+    let inputs = object! {"s": "y".repeat(2 << 20)};
+    let id = engine.start(NewRun::new(plan(&text), inputs)).await.unwrap();
+    assert_eq!(engine.drive(&id, None).await.unwrap().status(), RunStatus::Succeeded);
+    assert!(budget.reserve(12 << 20).await);
+    assert!(engine.progress(&id).await.unwrap().outputs.is_empty());
+    let refused = engine.report(&id).await.unwrap_err();
+    assert!(matches!(refused, PlanRunError::TooLarge(_)), "{refused}");
+    budget.release(12 << 20);
+    let report = engine.report(&id).await.unwrap();
+    assert!(report.weight() > 8 << 20);
+    assert!(budget.0.load(Ordering::SeqCst) < ALL - report.weight(), "its outputs are reserved");
 }
 
 #[test]
@@ -756,13 +868,61 @@ async fn only_ended_runs_are_removed_by_age_and_by_quota() {
             journal.load(&runs[3]).await.unwrap_err(),
             PlanJournalError::UnknownRun(runs[3].to_string())
         );
-        let quota = |runs| RunQuota { runs, bytes: usize::MAX };
-        assert!(journal.make_room("one", 0, quota(4)).await.unwrap());
-        assert_eq!(journal.list(&RunFilter::default()).await.unwrap().len(), 3, "the oldest went");
-        assert!(!journal.make_room("one", 0, quota(1)).await.unwrap(), "one has not ended");
-        let left = journal.list(&RunFilter::default()).await.unwrap();
-        assert_eq!(left.iter().map(|run| &run.id).collect::<Vec<_>>(), [&open]);
+        let ids = async || -> Vec<Arc<str>> {
+            let runs = journal.list(&RunFilter::default()).await.unwrap();
+            runs.into_iter().map(|run| run.id).collect()
+        };
+        let (mut new, _) = journal.load(&open).await.unwrap();
+        new.id = "new".into();
+        let full = RunQuota { runs: 1, bytes: usize::MAX };
+        let refused = journal.create(&new, Vec::new(), Some(full)).await.unwrap_err();
+        assert_eq!(refused, PlanJournalError::Full(full), "one has not ended");
+        assert_eq!(ids().await.len(), 4, "none was removed in vain");
+        let quota = RunQuota { runs: 4, bytes: usize::MAX };
+        journal.create(&new, Vec::new(), Some(quota)).await.unwrap();
+        let left = ids().await;
+        assert!(left.len() == 4 && !left.contains(&runs[0]), "the oldest went: {left:?}");
+        let again = journal.create(&new, Vec::new(), Some(full)).await.unwrap_err();
+        assert_eq!(again, PlanJournalError::Exists("new".to_owned()));
+        assert_eq!(ids().await, left);
     }
+}
+
+#[tokio::test]
+async fn ended_runs_are_removed_for_the_bytes_of_a_new_one_and_for_none_that_does_not_fit() {
+    use toolwright_plan::journal::{RunFilter, RunQuota};
+    let folder = tempfile::tempdir().unwrap();
+    let journal = SqlitePlanJournal::open(folder.path().join("plans.sqlite")).unwrap();
+    let journal = Arc::new(journal);
+    let engine = LocalEngine::new(Toolbox::new([echo("echo", &Log::default())]).unwrap())
+        .with_journal(journal.clone());
+    let text = r#"{"plan":"1","inputs":{"type":"object"},"steps":{"a":{"tool":"echo"}}}"#;
+    let new = |size: usize| NewRun::new(plan(text), object! {"x": "x".repeat(size)});
+    let quota = RunQuota { runs: 100, bytes: 10_000 };
+    let engine = engine.with_quota(quota);
+    let count = async || journal.list(&RunFilter::default()).await.unwrap().len();
+    for at in 1..=4 {
+        let run = engine.start(new(2000)).await.unwrap();
+        let (mut record, _) = journal.load(&run).await.unwrap();
+        // A second run may start in the same millisecond.
+        journal.delete(&run).await.unwrap();
+        record.created_ms = at;
+        (record.status, record.ended_ms) = (RunStatus::Succeeded, Some(at));
+        journal.create(&record, Vec::new(), None).await.unwrap();
+    }
+    let refused = engine.start(new(10_000)).await.unwrap_err();
+    assert_eq!(refused, PlanJournalError::Full(quota).into());
+    assert_eq!(count().await, 4, "none was removed in vain");
+    let run = engine.start(new(4000)).await.unwrap();
+    let left = journal.list(&RunFilter::default()).await.unwrap();
+    assert_eq!(left.iter().map(|run| run.created_ms).skip(1).collect::<Vec<_>>(), [4, 3]);
+    // A fork has the bytes of its run.
+    journal.set_status(&run, RunStatus::Waiting, None).await.unwrap();
+    let fork = engine.fork(&run, "a", None, toolwright_runtime::Caller::default()).await.unwrap();
+    journal.set_status(&fork, RunStatus::Waiting, None).await.unwrap();
+    assert_eq!(count().await, 2);
+    let refused = engine.fork(&run, "a", None, toolwright_runtime::Caller::default()).await;
+    assert_eq!(refused.unwrap_err(), PlanJournalError::Full(quota).into());
 }
 
 #[tokio::test]
@@ -881,7 +1041,7 @@ async fn pages_of_runs_lose_none_that_started_at_one_time() {
         journal.delete(&first).await.unwrap();
         for id in ["a", "b", "c", "d", "e"] {
             (record.id, record.created_ms) = (id.into(), if id == "e" { 8 } else { 7 });
-            journal.create(&record, Vec::new()).await.unwrap();
+            journal.create(&record, Vec::new(), None).await.unwrap();
         }
         let (mut found, mut filter) =
             (Vec::new(), RunFilter { limit: Some(2), ..RunFilter::default() });

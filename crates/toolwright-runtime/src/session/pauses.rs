@@ -1,4 +1,4 @@
-//! Time in which the deadline of a call does not run, because a person thinks.
+//! Time in which the deadline of a call does not run, because a person thinks or the host lets the call wait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-/// Maximum time that all pauses of a call add to its deadline.
+/// Maximum time that all limited pauses of a call add to its deadline.
 const MAX_PAUSE: Duration = Duration::from_mins(10);
 
 /// The pauses of a call. Clones share them.
@@ -22,6 +22,18 @@ struct Inner {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
+    limited: Stopwatch,
+    unlimited: Stopwatch,
+}
+
+impl State {
+    fn total(&self) -> Duration {
+        self.limited.total().min(MAX_PAUSE) + self.unlimited.total()
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Stopwatch {
     /// Duration of the pauses that have ended
     ended: Duration,
     /// Number of pauses in progress, and the start of the first of them
@@ -29,10 +41,9 @@ struct State {
     since: Option<Instant>,
 }
 
-impl State {
+impl Stopwatch {
     fn total(&self) -> Duration {
-        let current = self.since.map(|since| since.elapsed()).unwrap_or_default();
-        (self.ended + current).min(MAX_PAUSE)
+        self.ended + self.since.map(|since| since.elapsed()).unwrap_or_default()
     }
 }
 
@@ -40,6 +51,7 @@ impl State {
 #[derive(Debug)]
 pub struct Pause {
     pauses: Pauses,
+    stopwatch: fn(&mut State) -> &mut Stopwatch,
     _outer: Option<Box<Pause>>,
 }
 
@@ -55,14 +67,24 @@ impl Pauses {
         Pauses(Arc::new(Inner { state: watch::Sender::default(), outer: outer.cloned() }))
     }
 
-    /// Starts a pause.
+    /// Starts a pause in which a person is asked. All of them together have a limit.
     pub fn start(&self) -> Pause {
+        self.start_with(|state| &mut state.limited)
+    }
+
+    /// Starts a pause in which the host lets the call wait, for as long as it takes.
+    pub fn start_unlimited(&self) -> Pause {
+        self.start_with(|state| &mut state.unlimited)
+    }
+
+    fn start_with(&self, stopwatch: fn(&mut State) -> &mut Stopwatch) -> Pause {
         self.0.state.send_modify(|state| {
-            state.open += 1;
-            state.since.get_or_insert_with(Instant::now);
+            let stopwatch = stopwatch(state);
+            stopwatch.open += 1;
+            stopwatch.since.get_or_insert_with(Instant::now);
         });
-        let outer = self.0.outer.as_ref().map(|outer| Box::new(outer.start()));
-        Pause { pauses: self.clone(), _outer: outer }
+        let outer = self.0.outer.as_ref().map(|outer| Box::new(outer.start_with(stopwatch)));
+        Pause { pauses: self.clone(), stopwatch, _outer: outer }
     }
 
     /// Duration of all pauses so far.
@@ -75,12 +97,17 @@ impl Pauses {
         let mut changes = self.0.state.subscribe();
         loop {
             let state = *changes.borrow_and_update();
+            if state.unlimited.open > 0 {
+                // The sender belongs to these pauses.
+                drop(changes.changed().await);
+                continue;
+            }
             // A pause in progress extends the deadline as far as it can.
-            let extended = if state.open > 0 { MAX_PAUSE } else { state.total() };
+            let limited = if state.limited.open > 0 { MAX_PAUSE } else { state.limited.total() };
+            let extended = limited.min(MAX_PAUSE) + state.unlimited.ended;
             let Some(end) = deadline.checked_add(extended) else { std::future::pending().await };
             tokio::select! {
                 biased;
-                // The sender belongs to these pauses.
                 _ = changes.changed() => {}
                 () = sleep_until(end) => return,
             }
@@ -91,10 +118,11 @@ impl Pauses {
 impl Drop for Pause {
     fn drop(&mut self) {
         self.pauses.0.state.send_modify(|state| {
-            state.open -= 1;
-            if state.open == 0 {
-                state.ended = state.total();
-                state.since = None;
+            let stopwatch = (self.stopwatch)(state);
+            stopwatch.open -= 1;
+            if stopwatch.open == 0 {
+                stopwatch.ended = stopwatch.total();
+                stopwatch.since = None;
             }
         });
     }
@@ -132,5 +160,12 @@ mod tests {
         let start = Instant::now();
         inner.reached(start).await;
         assert_eq!(start.elapsed(), MAX_PAUSE, "pauses are bounded");
+        let (unlimited, start) = (Pauses::default(), Instant::now());
+        let waiting = async {
+            let _pause = unlimited.start_unlimited();
+            tokio::time::sleep(MAX_PAUSE * 3).await;
+        };
+        tokio::join!(unlimited.reached(start + second), waiting);
+        assert_eq!(start.elapsed(), MAX_PAUSE * 3 + second);
     }
 }

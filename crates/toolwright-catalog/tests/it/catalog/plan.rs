@@ -31,6 +31,8 @@ const GREETINGS: &str = r#"{"id":"greeting-prefab","version":"1.0.0","name":"Gre
         "a":{"tool":"echo","args":{"x":1}},"b":{"tool":"send","after":["a"]}}}},
     {"name":"deliver","description":"Pays, then delivers.","effect":"idempotent","plan":{"plan":"1","steps":{
         "pay":{"tool":"pay"},"deliver":{"tool":"deliver","after":["pay"]}},"outputs":{"done":{"$from":"deliver"}}}},
+    {"name":"order","description":"Delivers.","effect":"idempotent","plan":{"plan":"1","steps":{
+        "order":{"tool":"greeting-prefab/deliver"}},"outputs":{"done":{"$from":"order/done"}}}},
     {"name":"confirm","description":"Delivers, then confirms.","effect":"idempotent","plan":{"plan":"1","steps":{
         "deliver":{"tool":"deliver"},"confirm":{"tool":"confirm","after":["deliver"]}},"outputs":{"done":{"$from":"confirm"}}}},
     {"name":"insist","description":"Delivers.","effect":"read-only","plan":{"plan":"1","steps":{
@@ -183,6 +185,28 @@ async fn a_retry_of_a_published_plan_repeats_what_failed_and_may_be_repeated() {
     let report = engine.drive(&run.await.unwrap(), None).await.unwrap();
     assert_eq!(report.outputs.compact(), r#"{"done":"done"}"#, "{report:?}");
     assert_eq!((report.steps[0].status.attempts, site.paid.get(), site.delivered.get()), (2, 1, 2));
+}
+
+#[tokio::test]
+async fn a_retry_of_a_tool_that_calls_a_published_plan_repeats_no_effect_at_any_depth() {
+    for function in ["deliver", "order"] {
+        let site = site();
+        let engine = LocalEngine::new(site.toolbox.clone().with_unlisted(site.functions.clone()));
+        let arguments = format!(
+            r#"{{"prefab_id":"greeting-prefab","version":"1.0.0","function_name":"{function}","parameters":{{}}}}"#
+        );
+        let document = format!(
+            r#"{{"plan":"1","steps":{{"a":{{"tool":"call_prefab_function","args":{arguments},
+                "retry":{{"max":2,"backoff_ms":1}}}}}},"outputs":{{"done":{{"$from":"a/function_result/done"}}}}}}"#
+        );
+        let plan = Plan::parse(&json(&document)).unwrap();
+        let run = engine.start(NewRun::new(plan, object! {})).await.unwrap();
+        let report = engine.drive(&run, None).await.unwrap();
+        assert_eq!(report.outputs.compact(), r#"{"done":"done"}"#, "{report:?}");
+        assert_eq!((site.paid.get(), site.delivered.get()), (1, 2), "{function}");
+        let (_, entries) = engine.journal().load(&run).await.unwrap();
+        assert!(entries.iter().all(|entry| entry.step == "a"), "{entries:?}");
+    }
 }
 
 #[tokio::test]

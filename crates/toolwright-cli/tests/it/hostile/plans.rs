@@ -12,11 +12,14 @@ use crate::plans::nested::publish;
 const MEMORY: usize = 64 << 20;
 const BESIDE: usize = 128 << 20;
 
-fn gateway() -> Gateway {
-    let config = format!(
+fn config() -> String {
+    format!(
         "[limits]\nmemory = {MEMORY}\nbody = \"30MB\"\n[catalog]\nallow_addresses = [\"127.0.0.1\"]\n"
-    );
-    Gateway::start(&config)
+    )
+}
+
+fn gateway() -> Gateway {
+    Gateway::start(&config())
 }
 
 fn assert_bounded(gateway: &Gateway, what: &str) {
@@ -96,6 +99,70 @@ fn plans_that_multiply_their_values_are_refused_and_stay_within_the_memory() {
     assert_bounded(&gateway, "results");
 }
 
+/// Asks fifty times at once. Returns how many answers had the status 200; others say that there is too little memory.
+fn ask_fifty_times(gateway: &Gateway, path: &str) -> usize {
+    let answers = std::thread::scope(|scope| {
+        let ask = || gateway.ask("GET", path, &[], b"").answer().status;
+        let asking: Vec<_> = (0..50).map(|_| scope.spawn(ask)).collect();
+        asking.into_iter().map(|asking| asking.join().unwrap()).collect::<Vec<u16>>()
+    });
+    assert!(answers.iter().all(|status| matches!(status, 200 | 503)), "{path}: {answers:?}");
+    answers.into_iter().filter(|status| *status == 200).count()
+}
+
+#[test]
+fn a_run_with_large_outputs_is_shown_within_the_memory() {
+    let gateway = gateway();
+    let _upstream = publish_echo(&gateway);
+    let inputs = format!(r#"{{"s":"{}"}}"#, "x".repeat(3 << 19));
+    let eight = [r#"{"$from":"inputs/s"}"#; 8].join(",");
+    let plan = format!(
+        r#"{{"plan":"1","inputs":{{"type":"object"}},"steps":{{"s":{{"tool":"echo-prefab/take"}}}},"outputs":{{"x":[{eight}]}}}}"#
+    );
+    let shown = run(&gateway, &plan, &inputs);
+    assert_eq!(text_at(&shown, "/status"), "succeeded", "{}", text_at(&shown, "/error/message"));
+    let path = format!("/v1/plans/{}", text_at(&shown, "/run"));
+    drop(shown);
+    for view in ["", "/events", "/plan", "/picture?format=mermaid"] {
+        assert!(ask_fifty_times(&gateway, &format!("{path}{view}")) > 0, "{view}");
+        assert_bounded(&gateway, view);
+    }
+}
+
+#[test]
+fn a_run_that_was_started_has_its_id_also_without_memory_for_its_report() {
+    let gateway = gateway();
+    let _upstream = publish_echo(&gateway);
+    let plan =
+        r#"{"plan":"1","inputs":{"type":"object"},"steps":{"s":{"tool":"echo-prefab/take"}}}"#;
+    // The request takes four times as much, and its run twice.
+    let inputs = format!(r#"{{"s":"{}"}}"#, "x".repeat(11 << 20));
+    let body = format!(r#"{{"plan":{plan},"inputs":{inputs},"start":false}}"#);
+    let started = gateway.post("/v1/plans", &[], body.as_bytes());
+    assert_eq!(started.status, 202, "{}", started.text());
+    assert_eq!(started.json().get("steps"), None, "there is too little memory for the report");
+    let path = format!("/v1/plans/{}", text_at(&started.json(), "/run"));
+    assert_eq!(text_at(&gateway.get(&path, &[]).ok().json(), "/status"), "interrupted");
+}
+
+#[test]
+fn runs_with_large_inputs_are_listed_within_the_memory() {
+    let gateway = gateway();
+    let _upstream = publish_echo(&gateway);
+    let plan =
+        r#"{"plan":"1","inputs":{"type":"object"},"steps":{"s":{"tool":"echo-prefab/take"}}}"#;
+    let inputs = format!(r#"{{"s":"{}"}}"#, "x".repeat(3 << 20));
+    let body = format!(r#"{{"plan":{plan},"inputs":{inputs},"start":false}}"#);
+    for _ in 0..60 {
+        assert_eq!(gateway.post("/v1/plans", &[], body.as_bytes()).status, 202);
+    }
+    let gateway = gateway.restart(&config());
+    let listed = gateway.get("/v1/plans?limit=100", &[]).ok().json();
+    assert_eq!(items_at(&listed, "/data").len(), 60);
+    assert_eq!(ask_fifty_times(&gateway, "/v1/plans?limit=100"), 50);
+    assert_bounded(&gateway, "lists");
+}
+
 #[test]
 fn fifty_large_bodies_at_each_endpoint_of_plans_stay_within_the_memory() {
     let gateway = gateway();
@@ -126,7 +193,7 @@ fn fifty_large_bodies_at_each_endpoint_of_plans_stay_within_the_memory() {
                         let status =
                             gateway.ask(method, path, &[], body.as_bytes()).answer().status;
                         assert!(
-                            matches!(status, 200 | 204 | 400 | 413 | 429 | 503 | 507),
+                            matches!(status, 200 | 202 | 204 | 400 | 413 | 429 | 503 | 507),
                             "{method} {path}: {status}"
                         );
                     });

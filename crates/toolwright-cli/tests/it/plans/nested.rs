@@ -1,5 +1,7 @@
 //! Published plans within runs: their calls happen once, whatever interrupts the run.
 
+use std::path::Path;
+
 use toolwright_catalog::{Catalog, Manifest, Package, PublishOptions};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
@@ -14,19 +16,22 @@ pub const LOCAL: &str = "[catalog]\nallow_addresses = [\"127.0.0.1\"]\n";
 
 /// Publishes a prefab that is described by its manifest alone.
 pub fn publish(gateway: &Gateway, manifest: &Json) {
+    publish_in(&gateway.data(), manifest);
+}
+
+fn publish_in(data: &Path, manifest: &Json) {
     let manifest = Manifest::parse(manifest).unwrap();
-    let catalog = Catalog::open(&gateway.data()).unwrap();
+    let catalog = Catalog::open(data).unwrap();
     catalog.publish(Package::new(manifest), PublishOptions::default()).unwrap();
 }
 
-/// The functions `pay`, which has an effect, and `look`, which has none, at an upstream; and the plan `order`, which calls
-/// one after the other.
-pub fn publish_order(gateway: &Gateway, upstream: &Upstream) {
+/// Publishes the functions `pay`, which has an effect, and `look`, which has none, at an upstream.
+pub fn publish_shop(data: &Path, upstream: &Upstream, description: &str) {
     let function = |name: &str, effect: &str| {
-        object! {"name": name, "description": "Does it.", "effect": effect, "parameters": Vec::<Json>::new()}
+        object! {"name": name, "description": description, "effect": effect, "parameters": Vec::<Json>::new()}
     };
-    publish(
-        gateway,
+    publish_in(
+        data,
         &object! {
             "id": "shop-prefab", "version": "1.0.0", "name": "Shop", "description": "Sells things.",
             "runtime": object! {"http": object! {"base_url": upstream.url()}},
@@ -34,6 +39,11 @@ pub fn publish_order(gateway: &Gateway, upstream: &Upstream) {
         }
         .into(),
     );
+}
+
+/// Publishes the shop, and the plan `order`, which calls one function after the other.
+pub fn publish_order(gateway: &Gateway, upstream: &Upstream) {
+    publish_shop(&gateway.data(), upstream, "Does it.");
     let plan = r#"{"plan":"1","steps":{"pay":{"tool":"shop-prefab/pay"},
         "look":{"tool":"shop-prefab/look","after":["pay"]}},"outputs":{"seen":{"$from":"look/seen"}}}"#;
     publish_plan(gateway, "order", plan);
@@ -64,7 +74,9 @@ fn calls(upstream: &Upstream, function: &str) -> usize {
 pub fn interrupted(gateway: &Gateway, path: &str, headers: &[(&str, &str)]) -> Json {
     until("the reason", || {
         let shown = gateway.get(path, headers).ok().json();
-        shown.pointer("/error/message").is_some().then_some(shown)
+        // The reason is recorded before the state.
+        let is_interrupted = text_at(&shown, "/status") == "interrupted";
+        (is_interrupted && shown.pointer("/error/message").is_some()).then_some(shown)
     })
 }
 
@@ -116,6 +128,78 @@ fn an_effect_of_a_published_plan_that_was_interrupted_is_a_question_of_the_run()
     let answer = br#"{"step":"order/pay","answer":"output","output":{"paid":true}}"#;
     let answered = gateway.post(&format!("{path}/answer"), &[], answer);
     assert_eq!(answered.status, 202, "{}", answered.text());
+    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 1));
+}
+
+/// The plan `order`, called by a tool that is no plan.
+const ORDER_BY_TOOL: &str = r#"{"plan":"1","steps":{"order":{"tool":"call_prefab_function","args":{
+    "prefab_id":"order-prefab","version":"1.0.0","function_name":"order","parameters":{}}}}}"#;
+
+#[test]
+fn a_killed_run_repeats_no_effect_of_a_published_plan_that_a_tool_calls() {
+    // The process ends after the payment, and during it.
+    for (is_paid, status, looks) in [(true, "succeeded", 2), (false, "failed", 0)] {
+        let (_never, hanging) = Reply::after(done());
+        let replies =
+            if is_paid { vec![done(), hanging, done()] } else { vec![hanging, done(), done()] };
+        let upstream = Upstream::start(replies);
+        let gateway = Gateway::start(LOCAL);
+        publish_order(&gateway, &upstream);
+        let body = object! {"plan": json(ORDER_BY_TOOL)}.compact();
+        let run = gateway.post("/v1/plans", &[], body.as_bytes()).json();
+        upstream.until_received(1 + usize::from(is_paid));
+        let gateway = gateway.crash(LOCAL);
+        let ended = ended(&gateway, &format!("/v1/plans/{}", text_at(&run, "/run")));
+        assert_eq!(text_at(&ended, "/status"), status, "{ended}");
+        assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, looks));
+    }
+}
+
+/// Plans within each other: `outer` calls `order`, which calls `pay` and `look`.
+fn publish_outer(gateway: &Gateway) {
+    let plan = r#"{"plan":"1","steps":{"middle":{"tool":"order-prefab/order"}},
+        "outputs":{"seen":{"$from":"middle/seen"}}}"#;
+    let function = object! {"name": "outer", "description": "Runs a plan.", "plan": json(plan)};
+    publish(
+        gateway,
+        &object! {
+            "id": "outer-prefab", "version": "1.0.0", "name": "Outer", "description": "Orders things.",
+            "runtime": object! {"plan": Object::new()}, "functions": vec![function]
+        }
+        .into(),
+    );
+}
+
+#[test]
+fn a_killed_run_repeats_no_call_of_a_plan_within_a_published_plan() {
+    let plan = ORDER.replace("order-prefab/order", "outer-prefab/outer");
+    let body = object! {"plan": json(&plan)}.compact();
+    let (_never, hanging) = Reply::after(done());
+    let upstream = Upstream::start([done(), hanging, done()]);
+    let gateway = Gateway::start(LOCAL);
+    publish_order(&gateway, &upstream);
+    publish_outer(&gateway);
+    let run = gateway.post("/v1/plans", &[], body.as_bytes()).json();
+    upstream.until_received(2);
+    let gateway = gateway.crash(LOCAL);
+    let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 2));
+
+    let (_never, hanging) = Reply::after(done());
+    let upstream = Upstream::start([hanging, done()]);
+    let gateway = Gateway::start(LOCAL);
+    publish_order(&gateway, &upstream);
+    publish_outer(&gateway);
+    let run = gateway.post("/v1/plans", &[], body.as_bytes()).json();
+    upstream.until_received(1);
+    let gateway = gateway.crash(LOCAL);
+    let path = format!("/v1/plans/{}", text_at(&run, "/run"));
+    let shown = interrupted(&gateway, &path, &[]);
+    assert_eq!(text_at(&shown, "/questions/0/step"), "order/middle/pay", "{shown}");
+    let answer = br#"{"step":"order/middle/pay","answer":"output","output":{"paid":true}}"#;
+    assert_eq!(gateway.post(&format!("{path}/answer"), &[], answer).status, 202);
     assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
     assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 1));
 }
@@ -197,6 +281,22 @@ fn a_repeated_request_starts_a_run_once() {
     let other = start("a", &read.replace("a.txt", "c.txt"));
     assert_eq!(other.status, 422, "{}", other.text());
     assert_eq!(items_at(&gateway.get("/v1/plans", &[]).ok().json(), "/data").len(), 2);
+}
+
+#[test]
+fn a_repeated_request_finds_its_run_where_no_further_run_fits() {
+    let upstream = Upstream::start([done(), done()]);
+    let gateway = Gateway::start(&format!("{LOCAL}[plans]\nmax_runs = 1\n"));
+    publish_order(&gateway, &upstream);
+    let plan = r#"{"plan":"1","steps":{"pay":{"tool":"shop-prefab/pay"}}}"#;
+    let body = object! {"plan": json(plan), "wait": true}.compact();
+    let start = || {
+        let key = [("idempotency-key", "once")];
+        text_at(&gateway.post("/v1/plans", &key, body.as_bytes()).ok().json(), "/run")
+    };
+    let first = start();
+    assert_eq!(start(), first);
+    assert_eq!(calls(&upstream, "pay"), 1);
 }
 
 #[test]

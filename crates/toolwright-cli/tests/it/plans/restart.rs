@@ -3,7 +3,7 @@
 use toolwright_core::{Json, object};
 
 use super::json;
-use super::nested::{LOCAL, ended, interrupted, publish, publish_order};
+use super::nested::{LOCAL, ended, interrupted, publish, publish_order, publish_shop};
 use crate::gateway::upstream::{Reply, Upstream};
 use crate::gateway::{Gateway, items_at, text_at};
 
@@ -55,7 +55,7 @@ fn a_stopped_gateway_ends_runs_at_a_safe_point_and_continues_them() {
 }
 
 #[test]
-fn a_run_is_not_continued_without_its_key_with_another_tool_or_with_an_open_effect() {
+fn a_run_is_not_continued_without_its_key_or_with_an_open_effect() {
     let hash = toolwright_gateway::key::KeyHash::of("tw-a");
     let keys = format!("{LOCAL}[keys.a]\nhash = \"{hash}\"\n");
     let other = toolwright_gateway::key::KeyHash::of("tw-b");
@@ -92,6 +92,81 @@ fn a_run_is_not_continued_without_its_key_with_another_tool_or_with_an_open_effe
     let answer = br#"{"step":"pay","answer":"approve"}"#;
     assert_eq!(gateway.post(&format!("{path}/answer"), &[], answer).status, 202);
     assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+}
+
+#[test]
+fn a_run_that_waits_for_its_first_start_is_started_by_no_restart() {
+    let (_never, hanging) = Reply::after(done());
+    let (_neither, also_hanging) = Reply::after(done());
+    let upstream = Upstream::start([hanging, done(), also_hanging, done()]);
+    let gateway = Gateway::start(LOCAL);
+    publish_order(&gateway, &upstream);
+    let look = r#"{"plan":"1","steps":{"look":{"tool":"shop-prefab/look"}}}"#;
+    let body = object! {"plan": json(look), "start": false}.compact();
+    let deferred = gateway.post("/v1/plans", &[], body.as_bytes()).json();
+    let deferred = format!("/v1/plans/{}", text_at(&deferred, "/run"));
+    let other = start(&gateway, look, &[]);
+    upstream.until_received(1);
+    let gateway = gateway.crash(LOCAL);
+    ended(&gateway, &other);
+    let shown = gateway.get(&deferred, &[]).ok().json();
+    assert_eq!(text_at(&shown, "/steps/0/state"), "pending", "{shown}");
+    assert_eq!(upstream.received().len(), 2);
+    // Once it is started, it goes on by itself.
+    assert_eq!(gateway.post(&format!("{deferred}/resume"), &[], b"").status, 202);
+    upstream.until_received(3);
+    let gateway = gateway.crash(LOCAL);
+    assert_eq!(text_at(&ended(&gateway, &deferred), "/status"), "succeeded");
+}
+
+#[test]
+fn a_run_with_a_changed_tool_is_not_continued() {
+    let (_never, hanging) = Reply::after(done());
+    let upstream = Upstream::start([hanging, done(), done()]);
+    let gateway = Gateway::start(LOCAL);
+    publish_order(&gateway, &upstream);
+    let path = start(&gateway, LOOK_TWICE, &[]);
+    upstream.until_received(1);
+    // Another catalog has this version with another definition.
+    let gateway = gateway.crash_with(LOCAL, |data| {
+        for file in std::fs::read_dir(data).unwrap().map(|file| file.unwrap()) {
+            let name = file.file_name().into_string().unwrap();
+            if name == "catalog" {
+                std::fs::remove_dir_all(file.path()).unwrap();
+            } else if name.starts_with("catalog.sqlite") {
+                std::fs::remove_file(file.path()).unwrap();
+            }
+        }
+        publish_shop(data, &upstream, "Does something else.");
+    });
+    let shown = interrupted(&gateway, &path, &[]);
+    assert_eq!(text_at(&shown, "/status"), "interrupted", "{shown}");
+    let reason = text_at(&shown, "/error/message");
+    assert!(reason.contains("these tools have changed"), "{reason}");
+    assert_eq!(upstream.received().len(), 1);
+}
+
+#[test]
+fn few_runs_are_continued_at_once() {
+    let count = 12;
+    let hanging = (0..2 * count).map(|_| Reply::after(done())).collect::<Vec<_>>();
+    let (releases, replies): (Vec<_>, Vec<_>) = hanging.into_iter().unzip();
+    let upstream = Upstream::start(replies);
+    let gateway = Gateway::start(LOCAL);
+    publish_order(&gateway, &upstream);
+    let look = r#"{"plan":"1","steps":{"look":{"tool":"shop-prefab/look"}}}"#;
+    let paths: Vec<String> = (0..count).map(|_| start(&gateway, look, &[])).collect();
+    upstream.until_received(count);
+    let gateway = gateway.crash(LOCAL);
+    // Each one that ends lets another one go on: there are never more than eight calls in progress.
+    for (ended, release) in releases.into_iter().skip(count).enumerate() {
+        upstream.until_received(count + (ended + 8).min(count));
+        assert!(upstream.received().len() <= count + ended + 8, "{ended}");
+        release.send(()).unwrap();
+    }
+    for path in paths {
+        assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    }
 }
 
 #[test]
@@ -191,8 +266,8 @@ fn a_tenant_with_too_many_runs_loses_ended_ones_and_then_starts_none() {
     assert_eq!(statuses(), ["waiting"; 3]);
 
     let gateway = Gateway::start("[plans]\nmax_bytes = \"100KB\"\n[tools]\nroot = \".\"\n");
-    let large =
-        format!(r#"{{"plan":{ended},"wait":true,"inputs":{{}},"x":"{}"}}"#, "y".repeat(200_000));
+    let plan = ended.replace(r#""steps""#, r#""inputs":{"type":"object"},"steps""#);
+    let large = format!(r#"{{"plan":{plan},"inputs":{{"x":"{}"}}}}"#, "y".repeat(200_000));
     let refused = gateway.post("/v1/plans", &[], large.as_bytes());
     assert_eq!(refused.status, 429, "{}", refused.text());
 }

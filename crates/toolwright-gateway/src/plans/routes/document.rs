@@ -16,6 +16,12 @@ use crate::http::{HttpRequest, Reply, Share};
 /// How many times as much memory as its document a check of a plan needs: the document, the plan, its values in the check.
 pub(super) const CHECK_COPIES: usize = 3;
 
+/// How many times as much memory as its document an answer needs: the document, the output, and what is recorded of it.
+pub(super) const ANSWER_COPIES: usize = 4;
+
+/// How many times as much memory as its values a reply needs: its document and its text.
+pub(super) const REPORT_COPIES: usize = 2;
+
 /// How many times as much memory as its document the view of a plan needs.
 const VIEW_COPIES: usize = 4;
 

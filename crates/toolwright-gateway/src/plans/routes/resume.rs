@@ -2,8 +2,8 @@
 
 use futures_util::{StreamExt, stream};
 use toolwright_core::Fault;
-use toolwright_plan::journal::RunFilter;
-use toolwright_plan::{RunRecord, RunStatus};
+use toolwright_plan::RunStatus;
+use toolwright_plan::journal::{RunFilter, RunSummary};
 use toolwright_runtime::Toolbox;
 
 use super::{Asker, KEY_REMOVED, PlanState, refusal};
@@ -36,7 +36,7 @@ pub async fn resume(state: impl Fn() -> PlanState) {
 }
 
 /// Returns the runs that were in progress, the oldest first.
-async fn interrupted(state: &PlanState) -> Result<Vec<RunRecord>, Fault> {
+async fn interrupted(state: &PlanState) -> Result<Vec<RunSummary>, Fault> {
     let engine = state.plans.engine(Toolbox::default()).await?;
     let filter = RunFilter { status: Some(RunStatus::Interrupted), ..RunFilter::default() };
     let runs = engine.journal().list(&filter).await;
@@ -47,7 +47,7 @@ async fn interrupted(state: &PlanState) -> Result<Vec<RunRecord>, Fault> {
 }
 
 /// Continues a run until it ends or waits for a person. Returns why it does not go on, if that needs a person.
-async fn resume_run(state: &PlanState, run: RunRecord) -> Result<Option<String>, Fault> {
+async fn resume_run(state: &PlanState, run: RunSummary) -> Result<Option<String>, Fault> {
     let client = state.keys.of_caller(&run.caller);
     let refused = match &client {
         None => Some(KEY_REMOVED),

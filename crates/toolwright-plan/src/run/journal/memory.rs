@@ -1,13 +1,12 @@
 //! A journal in memory, which ends with the process.
 
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::btree_map::Entry as BTreeEntry;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
-    RunQuota, RunRecord, RunStatus,
+    RunQuota, RunRecord, RunStatus, RunSummary,
 };
 
 /// A journal in memory.
@@ -27,14 +26,16 @@ impl MemoryPlanJournal {
         self.runs.lock()
     }
 
-    /// Returns a run with its state: nothing makes the calls of one that is not claimed.
-    fn shown(&self, run: &RunRecord) -> RunRecord {
-        let claimed = self.claimed.lock();
-        let mut run = run.clone();
-        if run.status == RunStatus::Running && !claimed.contains(&*run.id) {
-            run.status = RunStatus::Interrupted;
+    /// Returns the state of a run: nothing makes the calls of one that is not claimed.
+    fn status(&self, run: &RunRecord) -> RunStatus {
+        match run.status {
+            RunStatus::Running if !self.claimed.lock().contains(&*run.id) => RunStatus::Interrupted,
+            status => status,
         }
-        run
+    }
+
+    fn summarize(&self, run: &RunRecord) -> RunSummary {
+        RunSummary { status: self.status(run), ..RunSummary::from(run) }
     }
 
     fn with<T>(
@@ -58,15 +59,33 @@ impl Drop for Claim {
 }
 
 impl PlanJournal for MemoryPlanJournal {
-    fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
+    /// Runs in memory have no bytes.
+    fn create<'a>(
+        &'a self,
+        run: &'a RunRecord,
+        entries: Vec<Entry>,
+        quota: Option<RunQuota>,
+    ) -> PlanJournalFuture<'a, ()> {
         Box::pin(async move {
-            match self.runs().entry(run.id.to_string()) {
-                BTreeEntry::Occupied(_) => Err(PlanJournalError::Exists(run.id.to_string())),
-                BTreeEntry::Vacant(vacant) => {
-                    vacant.insert((run.clone(), entries));
-                    Ok(())
+            let mut runs = self.runs();
+            if runs.contains_key(&*run.id) {
+                return Err(PlanJournalError::Exists(run.id.to_string()));
+            }
+            if let Some(quota) = quota {
+                let tenant = &run.caller.tenant;
+                let own = runs.values().filter(|(run, _)| run.caller.tenant == *tenant);
+                let excess = (own.clone().count() + 1).saturating_sub(quota.runs);
+                let ended = own.filter(|(run, _)| run.status.is_final());
+                let mut ended: Vec<(u64, Arc<str>)> =
+                    ended.map(|(run, _)| (run.created_ms, run.id.clone())).collect();
+                ended.sort_unstable();
+                let oldest = ended.get(..excess).ok_or(PlanJournalError::Full(quota))?;
+                for (_, id) in oldest {
+                    runs.remove(&**id);
                 }
             }
+            runs.insert(run.id.to_string(), (run.clone(), entries));
+            Ok(())
         })
     }
 
@@ -100,8 +119,9 @@ impl PlanJournal for MemoryPlanJournal {
 
     fn load<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, (RunRecord, Vec<Entry>)> {
         Box::pin(async move {
-            let (record, entries) = self.with(run, |own| own.clone())?;
-            Ok((self.shown(&record), entries))
+            let (mut record, entries) = self.with(run, |own| own.clone())?;
+            record.status = self.status(&record);
+            Ok((record, entries))
         })
     }
 
@@ -117,14 +137,14 @@ impl PlanJournal for MemoryPlanJournal {
         })
     }
 
-    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
-        Box::pin(async move { self.with(run, |(record, _)| record.caller.tenant.clone()) })
+    fn summary<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, RunSummary> {
+        Box::pin(async move { self.with(run, |(record, _)| self.summarize(record)) })
     }
 
-    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
+    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>> {
         Box::pin(async move {
             let runs = self.runs();
-            let is_wanted = |run: &RunRecord| {
+            let is_wanted = |run: &RunSummary| {
                 filter.tenant.as_ref().is_none_or(|tenant| *tenant == run.caller.tenant)
                     && filter.status.is_none_or(|status| status == run.status)
                     && filter.before_ms.is_none_or(|before| {
@@ -132,8 +152,8 @@ impl PlanJournal for MemoryPlanJournal {
                             < (before, filter.before_id.as_deref().unwrap_or_default())
                     })
             };
-            let mut found: Vec<RunRecord> =
-                runs.values().map(|(run, _)| self.shown(run)).filter(is_wanted).collect();
+            let summaries = runs.values().map(|(run, _)| self.summarize(run));
+            let mut found: Vec<RunSummary> = summaries.filter(is_wanted).collect();
             found.sort_by(|one, other| {
                 (other.created_ms, &other.id).cmp(&(one.created_ms, &one.id))
             });
@@ -156,26 +176,5 @@ impl PlanJournal for MemoryPlanJournal {
         });
         let removed = before - runs.len();
         Box::pin(async move { Ok(removed) })
-    }
-
-    /// Runs in memory have no bytes.
-    fn make_room<'a>(
-        &'a self,
-        tenant: &'a str,
-        _bytes: usize,
-        quota: RunQuota,
-    ) -> PlanJournalFuture<'a, bool> {
-        Box::pin(async move {
-            let mut runs = self.runs();
-            let own = runs.values().filter(|(run, _)| *run.caller.tenant == *tenant);
-            let count = own.clone().count();
-            let ended = own.filter(|(run, _)| run.status.is_final());
-            let mut ended: Vec<(u64, Arc<str>)> =
-                ended.map(|(run, _)| (run.created_ms, run.id.clone())).collect();
-            ended.sort_unstable();
-            let excess = (count + 1).saturating_sub(quota.runs);
-            ended.iter().take(excess).for_each(|(_, id)| drop(runs.remove(&**id)));
-            Ok(excess <= ended.len())
-        })
     }
 }

@@ -4,17 +4,17 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::types::FromSql;
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 use toolwright_core::Json;
 use toolwright_core::document::DocumentError;
 
 use super::record::parse;
 use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,
-    RunQuota, RunRecord, RunStatus,
+    RunQuota, RunRecord, RunStatus, RunSummary,
 };
 use crate::run::start::blocking;
+use toolwright_runtime::session::Caller;
 use toolwright_runtime::store::{self, Kind, Safety, Writer};
 use toolwright_transport::private_file;
 
@@ -51,6 +51,19 @@ const PLANS: Kind = Kind {
             + coalesce((SELECT sum(length(data)) FROM entry WHERE entry.run = run.id), 0);
         UPDATE run SET weight = 8 * bytes;
     ",
+        // Lists do not read records.
+        "
+        ALTER TABLE run ADD COLUMN caller TEXT NOT NULL DEFAULT '';
+        ALTER TABLE run ADD COLUMN name TEXT;
+        ALTER TABLE run ADD COLUMN steps INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE run ADD COLUMN parent TEXT;
+        ALTER TABLE run ADD COLUMN resumes INTEGER NOT NULL DEFAULT 0;
+        UPDATE run SET caller = coalesce(record ->> '$.caller', ''),
+            name = substr(record ->> '$.plan.name', 1, 200),
+            steps = (SELECT count(*) FROM json_each(record, '$.plan.steps')),
+            parent = record ->> '$.parent', resumes = coalesce(record ->> '$.resumes', 0)
+            WHERE json_valid(record);
+    ",
     ],
     safety: Safety::Power,
 };
@@ -79,33 +92,20 @@ impl SqlitePlanJournal {
         Ok(self.writer.sender()?.ask(apply).await?)
     }
 
-    async fn rows(&self, filter: RunFilter) -> Result<Vec<RunRow>, PlanJournalError> {
+    async fn rows(&self, filter: RunFilter) -> Result<Vec<RunSummary>, PlanJournalError> {
         self.ask(move |change| {
             let limit = filter.limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
             let mut rows = change.prepare_cached(&format!(
-                "{RUN_COLUMNS} WHERE (?1 IS NULL OR tenant = ?1) \
+                "{SUMMARY_COLUMNS} WHERE (?1 IS NULL OR tenant = ?1) \
                  AND (?2 IS NULL OR status = ?2 OR ?2 = 'interrupted' AND status = 'running') \
                  AND (?3 IS NULL OR (created, id) < (?3, ?4)) ORDER BY created DESC, id DESC LIMIT ?5"
             ))?;
             let (tenant, status) = (filter.tenant.as_deref(), filter.status.map(RunStatus::as_str));
             let before_id = filter.before_id.as_deref().unwrap_or_default();
             let params = params![tenant, status, filter.before_ms, before_id, limit];
-            rows.query_map(params, |row| row.try_into())?.collect()
+            rows.query_map(params, summary)?.collect()
         })
         .await
-    }
-
-    /// Returns a column of a run.
-    async fn column<T: FromSql + Send + 'static>(
-        &self,
-        run: &str,
-        query: &'static str,
-    ) -> Result<T, PlanJournalError> {
-        let id = run.to_owned();
-        let found = self.ask(move |change| {
-            change.prepare_cached(query)?.query_row(params![id], |row| row.get(0)).optional()
-        });
-        found.await?.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))
     }
 
     /// The file that the claim of a run locks. The id of a run may be any text.
@@ -131,12 +131,22 @@ impl SqlitePlanJournal {
         let (id, tenant, status, created_ms, ended_ms, record) = row;
         let mut run = RunRecord::from_record(id, tenant, &parse(record)?)?;
         (run.created_ms, run.ended_ms) = (*created_ms, *ended_ms);
-        run.status = match RunStatus::parse(status) {
-            Some(RunStatus::Running) if !self.is_claimed(id) => RunStatus::Interrupted,
-            Some(status) => status,
-            None => return Err(DocumentError::new("a status").within("status")),
-        };
+        let status = RunStatus::parse(status);
+        let status = status.ok_or_else(|| DocumentError::new("a status").within("status"))?;
+        run.status = self.status(id, status);
         Ok(run)
+    }
+
+    /// Returns the state of a run: nothing makes the calls of one that is not claimed.
+    fn status(&self, run: &str, stored: RunStatus) -> RunStatus {
+        match stored {
+            RunStatus::Running if !self.is_claimed(run) => RunStatus::Interrupted,
+            status => status,
+        }
+    }
+
+    fn shown(&self, run: RunSummary) -> RunSummary {
+        RunSummary { status: self.status(&run.id, run.status), ..run }
     }
 
     fn lock(&self, run: &str) -> Result<FileClaim, PlanJournalError> {
@@ -159,16 +169,36 @@ struct FileClaim {
 impl RunClaim for FileClaim {}
 
 impl PlanJournal for SqlitePlanJournal {
-    fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
+    fn create<'a>(
+        &'a self,
+        run: &'a RunRecord,
+        entries: Vec<Entry>,
+        quota: Option<RunQuota>,
+    ) -> PlanJournalFuture<'a, ()> {
         let record = Json::from(run.to_record());
-        let (new, weight, record) = (run.clone(), record.weight(), record.compact());
+        let summary = RunSummary::from(run);
+        let (new, value, record) = (run.clone(), record.weight(), record.compact());
+        // With its text, while it is loaded.
+        let weight = record.len() + value;
         let entries: Vec<StoredEntry> = entries.into_iter().map(StoredEntry::new).collect();
+        let bytes = record.len() + entries.iter().map(|entry| entry.data.len()).sum::<usize>();
         let created = self.ask(move |change| {
             let (id, tenant, status) = (&*new.id, &*new.caller.tenant, new.status.as_str());
-            let created = change
+            if change.prepare_cached("SELECT 1 FROM run WHERE id = ?1")?.exists(params![id])? {
+                return Ok(Err(PlanJournalError::Exists(id.to_owned())));
+            }
+            let mut removed = Vec::new();
+            if let Some(quota) = quota {
+                match make_room(change, tenant, bytes, quota)? {
+                    Some(runs) => removed = runs,
+                    None => return Ok(Err(PlanJournalError::Full(quota))),
+                }
+            }
+            change
                 .prepare_cached(
-                    "INSERT OR IGNORE INTO run (id, tenant, status, created, ended, record, bytes, weight) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                    "INSERT INTO run (id, tenant, status, created, ended, record, bytes, weight, \
+                     caller, name, steps, parent, resumes) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                 )?
                 .execute(params![
                     id,
@@ -178,23 +208,25 @@ impl PlanJournal for SqlitePlanJournal {
                     new.ended_ms,
                     record,
                     record.len(),
-                    weight
+                    weight,
+                    &*new.caller.id,
+                    summary.name,
+                    summary.steps,
+                    new.parent.as_deref(),
+                    new.resumes
                 ])?;
-            if created > 0 {
-                entries.iter().try_for_each(|entry| entry.insert(change, id))?;
-            }
-            Ok(created > 0)
+            entries.iter().try_for_each(|entry| entry.insert(change, id))?;
+            Ok(Ok(removed))
         });
         Box::pin(async move {
-            let exists = || PlanJournalError::Exists(run.id.to_string());
-            created.await?.then_some(()).ok_or_else(exists)
+            self.forget_claims(&created.await??);
+            Ok(())
         })
     }
 
     fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>> {
         Box::pin(async move {
-            // A run that does not exist has no tenant.
-            self.tenant(run).await?;
+            self.weight(run).await?;
             Ok(Box::new(self.lock(run)?) as Box<dyn RunClaim>)
         })
     }
@@ -245,29 +277,44 @@ impl PlanJournal for SqlitePlanJournal {
     }
 
     fn weight<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, usize> {
-        Box::pin(self.column(run, "SELECT weight FROM run WHERE id = ?1"))
+        Box::pin(async move {
+            let id = run.to_owned();
+            let found = self.ask(move |change| {
+                let mut weight = change.prepare_cached("SELECT weight FROM run WHERE id = ?1")?;
+                weight.query_row(params![id], |row| row.get(0)).optional()
+            });
+            found.await?.ok_or_else(|| PlanJournalError::UnknownRun(run.to_owned()))
+        })
     }
 
-    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
-        Box::pin(self.column(run, "SELECT tenant FROM run WHERE id = ?1"))
+    fn summary<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, RunSummary> {
+        Box::pin(async move {
+            let id = run.to_owned();
+            let found = self.ask(move |change| {
+                change
+                    .prepare_cached(&format!("{SUMMARY_COLUMNS} WHERE id = ?1"))?
+                    .query_row(params![id], summary)
+                    .optional()
+            });
+            let unknown = || PlanJournalError::UnknownRun(run.to_owned());
+            Ok(self.shown(found.await?.ok_or_else(unknown)?))
+        })
     }
 
-    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
+    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>> {
         Box::pin(async move {
             let (mut filter, mut found) = (filter.clone(), Vec::new());
             loop {
                 let rows = self.rows(filter.clone()).await?;
                 let known = found.len();
-                let runs = rows.iter().filter_map(|row| self.parse(row).ok());
+                let (count, last) = (rows.len(), rows.last().cloned());
+                let runs = rows.into_iter().map(|run| self.shown(run));
                 found.extend(runs.filter(|run| filter.status.is_none_or(|own| own == run.status)));
-                // Other runs take the places of damaged ones, and of those in another state.
-                let left_out = known + rows.len() - found.len();
-                let is_cut = left_out > 0 && filter.limit == Some(rows.len());
-                let Some((id, _, _, created_ms, ..)) = rows.last().filter(|_| is_cut) else {
-                    return Ok(found);
-                };
-                (filter.before_ms, filter.before_id) =
-                    (Some(*created_ms), Some(id.as_str().into()));
+                // Other runs take the places of those in another state.
+                let left_out = known + count - found.len();
+                let is_cut = left_out > 0 && filter.limit == Some(count);
+                let Some(last) = last.filter(|_| is_cut) else { return Ok(found) };
+                (filter.before_ms, filter.before_id) = (Some(last.created_ms), Some(last.id));
                 filter.limit = Some(left_out);
             }
         })
@@ -296,45 +343,6 @@ impl PlanJournal for SqlitePlanJournal {
             Ok(self.forget_claims(&removed.await?))
         })
     }
-
-    fn make_room<'a>(
-        &'a self,
-        tenant: &'a str,
-        bytes: usize,
-        quota: RunQuota,
-    ) -> PlanJournalFuture<'a, bool> {
-        Box::pin(async move {
-            let tenant = tenant.to_owned();
-            let oldest = format!(
-                "SELECT id, bytes FROM run WHERE tenant = ?1 AND {ENDED} ORDER BY created, id LIMIT 1"
-            );
-            let room = self.ask(move |change| {
-                let mut taken = change
-                    .prepare_cached("SELECT count(*), total(bytes) FROM run WHERE tenant = ?1")?;
-                let (mut runs, total): (usize, f64) =
-                    taken.query_row(params![tenant], |row| row.try_into())?;
-                #[allow(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "a sum of sizes"
-                )]
-                let mut total = total as usize;
-                let (mut removed, mut oldest) = (Vec::new(), change.prepare_cached(&oldest)?);
-                while runs + 1 > quota.runs || total.saturating_add(bytes) > quota.bytes {
-                    let found: Option<(String, usize)> =
-                        oldest.query_row(params![tenant], |row| row.try_into()).optional()?;
-                    let Some((run, size)) = found else { return Ok((false, removed)) };
-                    remove(change, &run)?;
-                    (runs, total) = (runs - 1, total.saturating_sub(size));
-                    removed.push(run);
-                }
-                Ok((true, removed))
-            });
-            let (fits, removed) = room.await?;
-            self.forget_claims(&removed);
-            Ok(fits)
-        })
-    }
 }
 
 /// The condition that a run has ended.
@@ -347,7 +355,54 @@ fn remove(change: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Removes the oldest ended runs of a tenant, until a new one with some bytes fits into a quota. Returns them; none if it
+/// does not fit without all of them either, which then stay.
+fn make_room(
+    change: &Transaction<'_>,
+    tenant: &str,
+    bytes: usize,
+    quota: RunQuota,
+) -> rusqlite::Result<Option<Vec<String>>> {
+    let (runs, stored): (usize, usize) = change
+        .prepare_cached("SELECT count(*), coalesce(sum(bytes), 0) FROM run WHERE tenant = ?1")?
+        .query_row(params![tenant], |row| row.try_into())?;
+    let (mut runs, mut total) = (runs + 1, stored.saturating_add(bytes));
+    let mut ended = change.prepare_cached(&format!(
+        "SELECT id, bytes FROM run WHERE tenant = ?1 AND {ENDED} ORDER BY created, id"
+    ))?;
+    let mut ended = ended.query_map(params![tenant], |row| row.try_into())?;
+    let mut oldest: Vec<String> = Vec::new();
+    while runs > quota.runs || total > quota.bytes {
+        let Some(run) = ended.next() else { return Ok(None) };
+        let (run, size): (String, usize) = run?;
+        (runs, total) = (runs - 1, total.saturating_sub(size));
+        oldest.push(run);
+    }
+    oldest.iter().try_for_each(|run| remove(change, run))?;
+    Ok(Some(oldest))
+}
+
 const RUN_COLUMNS: &str = "SELECT id, tenant, status, created, ended, record FROM run";
+
+/// A run in a list; it counts as in progress and resumed only if its state says so.
+const SUMMARY_COLUMNS: &str = "SELECT id, tenant, status, created, ended, caller, name, steps, parent, \
+                               resumes AND status = 'running' FROM run";
+
+fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+    let text = |at: usize| row.get::<_, Arc<str>>(at);
+    Ok(RunSummary {
+        id: text(0)?,
+        caller: Caller::new(text(5)?).with_tenant(text(1)?),
+        name: row.get(6)?,
+        steps: row.get(7)?,
+        // A damaged state is that of a run which nothing continues.
+        status: RunStatus::parse(&text(2)?).unwrap_or(RunStatus::Interrupted),
+        created_ms: row.get(3)?,
+        ended_ms: row.get(4)?,
+        parent: row.get(8)?,
+        resumes: row.get(9)?,
+    })
+}
 
 /// A row of a run, in the order of the columns, before it is parsed: the writer thread only reads.
 type RunRow = (String, String, String, u64, Option<u64>, String);

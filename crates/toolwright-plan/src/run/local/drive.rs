@@ -72,7 +72,7 @@ async fn conclude(
     end: DriveEnd,
 ) -> Result<RunReport, PlanRunError> {
     let (status, outputs, error) = match end {
-        DriveEnd::Ended { status, outputs, error } => (status, Some(outputs), error),
+        DriveEnd::Ended { status, outputs, error } => (status, Some(Ok(outputs)), error),
         DriveEnd::Waiting => (RunStatus::Waiting, None, None),
         // Nothing makes its calls any more, which the journal shows.
         DriveEnd::Stopped => (RunStatus::Running, None, None),
@@ -90,6 +90,12 @@ async fn conclude(
     (host.calls.emit)(PlanEventKind::RunEnded { status: record.status });
     let nested = host.calls.run.as_ref().map(|run| run.questions()).unwrap_or_default();
     let memory = Some(Arc::clone(&host.memory));
+    let outputs = if outputs.is_some() {
+        outputs
+    } else {
+        let weight = driver.replay.interpreter.outputs_weight();
+        host.memory.grow(weight).await.err().map(Err)
+    };
     Ok(RunReport::new(record, &driver.replay, nested, outputs, error, memory))
 }
 

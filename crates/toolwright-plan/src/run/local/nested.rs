@@ -2,8 +2,9 @@
 //!
 //! Each call is allowed or denied, and written to the ledger, as a call that a tool makes. If the tool is called by the
 //! step of a run, its calls are recorded in the journal of the run: a run that is continued repeats none of them, and one
-//! that needs a person makes the step wait. Otherwise effects are recorded in the journal of the toolbox, a repeated call of
-//! the tool finds the outcomes of its steps there, and a call that needs a person is refused.
+//! that needs a person makes the step wait. Otherwise, also if the step calls a tool that calls this one, effects are
+//! recorded in the journal of the toolbox, a repeated call of the tool finds the outcomes of its steps there, and a call that
+//! needs a person is refused.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -81,7 +82,8 @@ async fn run(
     let graph = graph.await.unwrap_or_else(|error| Err(error.to_string()));
     let graph = graph.map_err(|text| ToolError::new(text).with_kind("PlanError"))?;
     let step_tools = call::step_tools(toolbox, plan).await?;
-    // A tool between the step and this call may not be repeated for the sake of an answer.
+    // A tool between the step and this call may not be repeated for the sake of an answer. Without the run, the keys of the
+    // steps are those of ordinary calls, so that the journal of the toolbox records their effects, at every depth.
     let run = if is_step(scope) { RunScope::of(&scope.session).await } else { None };
     let (mut entries, mut messages, mut _guard) = (Vec::new(), None, None);
     if let Some(run) = &run {

@@ -211,7 +211,7 @@ impl Trial {
             let effect =
                 lines.iter().find(|line| line.get("effect").and_then(Json::as_str) == Some(&place));
             let output = |line: &Json| match line.get("output") {
-                Some(output) => StepAnswer::Output(output.clone()),
+                Some(output) => StepAnswer::Output(Arc::new(output.clone())),
                 None => StepAnswer::Reject("it failed".to_owned()),
             };
             let answer = effect.map_or(StepAnswer::Approve, output);

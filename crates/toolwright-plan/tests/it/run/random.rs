@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use toolwright_core::Json;
 use toolwright_plan::journal::{
     Entry, EntryEvent, MemoryPlanJournal, PlanJournal, PlanJournalError, PlanJournalFuture,
-    Question, RunClaim, RunFilter, RunQuota, RunRecord,
+    Question, RunClaim, RunFilter, RunQuota, RunRecord, RunSummary,
 };
 use toolwright_plan::{Engine, LocalEngine, NewRun, Plan, RunReport, RunStatus, StepAnswer};
 use toolwright_runtime::Toolbox;
@@ -237,7 +237,9 @@ impl<'w> Trial<'w> {
             let place = place(&question.step, question.item);
             let effect = self.world.0.lock().unwrap().effects.get(&place).cloned();
             let answer = match (&question.question, effect) {
-                (Question::Uncertain, Some((_, Ok(output)))) => StepAnswer::Output(output),
+                (Question::Uncertain, Some((_, Ok(output)))) => {
+                    StepAnswer::Output(Arc::new(output))
+                }
                 (Question::Uncertain, Some((_, Err(error)))) => StepAnswer::Reject(error),
                 _ => StepAnswer::Approve,
             };
@@ -352,8 +354,13 @@ impl PlanJournal for FaultyJournal {
         })
     }
 
-    fn create<'a>(&'a self, run: &'a RunRecord, entries: Vec<Entry>) -> PlanJournalFuture<'a, ()> {
-        self.inner.create(run, entries)
+    fn create<'a>(
+        &'a self,
+        run: &'a RunRecord,
+        entries: Vec<Entry>,
+        quota: Option<RunQuota>,
+    ) -> PlanJournalFuture<'a, ()> {
+        self.inner.create(run, entries, quota)
     }
 
     fn claim<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Box<dyn RunClaim>> {
@@ -377,11 +384,11 @@ impl PlanJournal for FaultyJournal {
         self.inner.weight(run)
     }
 
-    fn tenant<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, Arc<str>> {
-        self.inner.tenant(run)
+    fn summary<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, RunSummary> {
+        self.inner.summary(run)
     }
 
-    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunRecord>> {
+    fn list<'a>(&'a self, filter: &'a RunFilter) -> PlanJournalFuture<'a, Vec<RunSummary>> {
         self.inner.list(filter)
     }
 
@@ -391,14 +398,5 @@ impl PlanJournal for FaultyJournal {
 
     fn prune(&self, ended_before_ms: u64) -> PlanJournalFuture<'_, usize> {
         self.inner.prune(ended_before_ms)
-    }
-
-    fn make_room<'a>(
-        &'a self,
-        tenant: &'a str,
-        bytes: usize,
-        quota: RunQuota,
-    ) -> PlanJournalFuture<'a, bool> {
-        self.inner.make_room(tenant, bytes, quota)
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use toolwright_core::{Json, Tool, object};
-use toolwright_plan::journal::{PlanJournalError, RunFilter, SqlitePlanJournal};
+use toolwright_plan::journal::{PlanJournal, PlanJournalError, RunFilter, SqlitePlanJournal};
 use toolwright_plan::{
     Engine, LocalEngine, NewRun, PlanRunError, RunReport, RunStatus, StepState, Template,
 };
@@ -71,7 +71,36 @@ async fn deep_outputs_can_be_read_again_and_deeper_ones_fail_their_step() {
 }
 
 #[tokio::test]
-async fn a_damaged_run_hides_no_other_and_can_be_deleted() {
+async fn a_file_of_an_earlier_version_is_upgraded_for_lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plans.sqlite");
+    let list = async || {
+        let journal = SqlitePlanJournal::open(&path).unwrap();
+        journal.list(&RunFilter::default()).await.unwrap()
+    };
+    let with_name =
+        ECHO.replace(r#""steps""#, &format!(r#""name":"{}","steps""#, "名".repeat(300)));
+    for text in [ECHO, &with_name] {
+        let engine = engine(&path).with_resumed_runs();
+        let run = engine.start(NewRun::new(plan(text), object! {})).await.unwrap();
+        engine.fork(&run, "a", None, Caller::new("x")).await.unwrap();
+    }
+    let runs = list().await;
+    assert!(runs.iter().all(|run| run.steps == 1 && run.resumes), "{runs:?}");
+    let names = runs.iter().filter_map(|run| run.name.as_ref());
+    assert_eq!(names.map(|name| name.chars().count()).collect::<Vec<_>>(), [200; 2]);
+    assert_eq!(runs.iter().filter(|run| run.parent.is_some()).count(), 2);
+    let file = rusqlite::Connection::open(&path).unwrap();
+    for column in ["caller", "name", "steps", "parent", "resumes"] {
+        file.execute(&format!("ALTER TABLE run DROP COLUMN {column}"), []).unwrap();
+    }
+    file.pragma_update(None, "user_version", 2).unwrap();
+    drop(file);
+    assert_eq!(list().await, runs);
+}
+
+#[tokio::test]
+async fn a_damaged_run_is_listed_and_can_be_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("plans.sqlite");
     let engine = engine(&path);
@@ -90,9 +119,10 @@ async fn a_damaged_run_hides_no_other_and_can_be_deleted() {
     let journal = engine.journal();
     let page = RunFilter { tenant: Some("one".into()), limit: Some(2), ..RunFilter::default() };
     let found = journal.list(&page).await.unwrap();
-    assert_eq!(found.iter().map(|run| &run.id).collect::<Vec<_>>(), [&runs[3], &runs[0]]);
-    assert_eq!(&*journal.tenant(&runs[2]).await.unwrap(), "one");
+    assert_eq!(found.iter().map(|run| &run.id).collect::<Vec<_>>(), [&runs[3], &runs[2]]);
+    assert!(journal.load(&runs[2]).await.is_err());
+    assert_eq!(&*journal.summary(&runs[2]).await.unwrap().caller.tenant, "one");
     journal.delete(&runs[2]).await.unwrap();
     let gone = PlanJournalError::UnknownRun(runs[2].to_string());
-    assert_eq!(journal.tenant(&runs[2]).await.unwrap_err(), gone);
+    assert_eq!(journal.summary(&runs[2]).await.unwrap_err(), gone);
 }
