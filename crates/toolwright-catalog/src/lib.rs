@@ -16,10 +16,12 @@
 //!     name = "Weather"
 //!     description = "Forecasts for cities"
 //!
+//!     runtime.http = {base_url = "https://weather.example"}
+//!
 //!     [[functions]]
 //!     name = "get_forecast"
 //!     description = "Returns the forecast for a city"
-//!     runtime = {type = "http", method = "GET", url = "https://weather.example/{city}"}
+//!     http = {method = "GET", path = "/{city}", parameters = [{name = "city", in = "path"}]}
 //!     input_schema = {type = "object", required = ["city"], properties = {city = {type = "string"}}}
 //!     "#,
 //! )
