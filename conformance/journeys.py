@@ -10,6 +10,7 @@ repository; a document at the root of the repository is read in a clone. Its blo
 The output is a part of what the commands print: `…` is any text, white space does not count, and ids and times differ.
 If a later command contains an id of an output, it runs with the printed one. A command whose output has a line
 `error: …` must fail. `toolwright serve` runs in the background until its journey ends, and `curl` fails if a request does.
+`cargo run --` is the program that the tests have built.
 """
 
 import contextlib
@@ -31,6 +32,7 @@ JOURNEY = re.compile(r"<!-- journey: (.*?) -->")
 COMMAND = re.compile(r"^\$ ((?:.*[\\|]\n)*.*)\n", re.M)
 PRELUDE = r"""set -eo pipefail
 curl() { command curl --fail-with-body "$@"; }
+cargo() { if [ "$1 $2" = 'run --' ]; then shift 2; toolwright "$@"; else command cargo "$@"; fi; }
 is_taken() { (: </dev/tcp/127.0.0.1/8000) 2>/dev/null; }
 serve() {
     while is_taken; do echo 'port 8000 is taken'; sleep 0.1; done
