@@ -215,14 +215,11 @@ struct Effort {
 }
 
 impl Effort {
-    /// Reads divan's time limit. Without `--bench`, as in a test run, each pair runs once. A turn
-    /// is far shorter than a scheduler time slice, so that few are interrupted.
+    /// Without `--bench`, as in a test run, each pair runs once. A turn is far shorter than a scheduler time slice, so that
+    /// few are interrupted.
     fn asked() -> Effort {
-        let limit = std::env::var("DIVAN_MAX_TIME").ok().and_then(|limit| limit.parse().ok());
-        let is_brief = limit.is_some_and(|seconds: f64| seconds < 1.0);
         if std::env::args().any(|argument| argument == "--bench") {
-            let rounds = if is_brief { 25 } else { 125 };
-            Effort { rounds, turn: Duration::from_micros(150) }
+            Effort { rounds: 125, turn: Duration::from_micros(150) }
         } else {
             Effort { rounds: 1, turn: Duration::ZERO }
         }
