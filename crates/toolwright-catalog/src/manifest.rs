@@ -254,7 +254,7 @@ fn read_members(
     });
     let visibility = fields
         .take("visibility")
-        .and_then(|node| node.one_of(&Visibility::ALL.map(|own| (own.name(), own))));
+        .and_then(|node| node.one_of(&Visibility::ALL.map(|value| (value.name(), value))));
     let (secrets, runtime, functions) = match form {
         Form::Listing => (Vec::new(), Some(Runtime::Listed), Some(Vec::new())),
         Form::Manifest => {

@@ -295,10 +295,10 @@ impl<T: Into<Json>> From<Option<T>> for Json {
 #[macro_export]
 macro_rules! words {
     ($(#[$about:meta])* $vis:vis enum $name:ident: $word:ident $(, $find:ident)? {
-        $($(#[$own:meta])* $value:ident = $text:literal),+ $(,)?
+        $($(#[$attribute:meta])* $value:ident = $text:literal),+ $(,)?
     }) => {
         $(#[$about])*
-        $vis enum $name { $($(#[$own])* $value,)+ }
+        $vis enum $name { $($(#[$attribute])* $value,)+ }
 
         impl $name {
             /// Every value.
@@ -312,7 +312,7 @@ macro_rules! words {
             $(
                 /// Returns the value of a word.
                 $vis fn $find(word: &str) -> Option<$name> {
-                    $name::ALL.into_iter().find(|own| own.$word() == word)
+                    $name::ALL.into_iter().find(|value| value.$word() == word)
                 }
             )?
         }

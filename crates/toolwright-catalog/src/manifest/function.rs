@@ -102,14 +102,16 @@ impl Function {
     /// Returns the files that it takes and that no HTTP request of it has.
     pub(crate) fn unsent_files(&self) -> impl Iterator<Item = &FileParameter> {
         let is_sent =
-            |key: &str| self.http.as_ref().is_some_and(|http| http.files().any(|own| own == key));
+            |key: &str| self.http.as_ref().is_some_and(|http| http.files().any(|file| file == key));
         self.input_files().filter(move |file| !is_sent(&file.key))
     }
 
     /// Returns the schema of the arguments that a caller sends: without hidden parameters.
     pub fn visible_schema(&self) -> Json {
         let mut schema = self.input_schema.clone();
-        definition::hide_properties(&mut schema, &|name| self.hidden.iter().any(|own| own == name));
+        definition::hide_properties(&mut schema, &|name| {
+            self.hidden.iter().any(|hidden| hidden == name)
+        });
         schema
     }
 
@@ -174,7 +176,7 @@ pub(super) fn read(node: Node<'_>, around: Surroundings<'_>) -> Option<Function>
         }
         time(&node)
     });
-    let names = arguments.as_ref().map(|own| own.names.as_slice());
+    let names = arguments.as_ref().map(|schema| schema.names.as_slice());
     let hidden = fields
         .take("hidden")
         .map_or(Some(Vec::new()), |node| declared(&node, names, "a parameter of this function"));
@@ -239,14 +241,16 @@ impl Function {
         if let Some(binding) = &self.http {
             let is_file = |key: &str| self.files.iter().any(|file| file.key == key);
             let is_known = |own: &str| arguments.names.iter().any(|name| name == own);
-            let unknown = binding.arguments().find(|own| !is_known(own));
+            let unknown = binding.arguments().find(|argument| !is_known(argument));
             if let Some(name) = unknown.or_else(|| binding.files().find(|key| !is_file(key))) {
                 let problem =
                     format!("'{name}' is neither a parameter nor a file of this function");
                 written.fault_at("/http", problem);
             }
             let mut needed = binding.security.iter().flatten().flat_map(Credential::secrets);
-            if let Some(name) = needed.find(|name| !around.secrets.iter().any(|own| own == name)) {
+            if let Some(name) =
+                needed.find(|name| !around.secrets.iter().any(|secret| secret == name))
+            {
                 let problem = format!("'{name}' is not declared in 'secrets' of the manifest");
                 written.fault_at("/http/security", problem);
             }
@@ -283,7 +287,7 @@ impl Function {
                 path if !is_listed => join(&[&["input_schema"], path]),
                 ["properties", name, rest @ ..] => {
                     let name = pointer::unescape(name);
-                    let index = names.iter().position(|own| *own == name).unwrap_or_default();
+                    let index = names.iter().position(|known| *known == name).unwrap_or_default();
                     join(&[&["parameters", &index.to_string()], rest])
                 }
                 _ => join(&[&["parameters"]]),
@@ -457,10 +461,10 @@ fn declared(node: &Node<'_>, names: Option<&[String]>, what: &str) -> Option<Vec
     let mut found: Vec<String> = Vec::new();
     for item in node.items()? {
         let Some(name) = item.text() else { continue };
-        if names.is_some_and(|names| !names.iter().any(|own| own == name)) {
+        if names.is_some_and(|names| !names.iter().any(|known| known == name)) {
             item.fault(format!("'{name}' is not {what}"));
         }
-        if found.iter().any(|own| own == name) {
+        if found.iter().any(|earlier| earlier == name) {
             item.fault(format!("'{name}' is repeated"));
         }
         found.push(name.to_owned());

@@ -173,8 +173,9 @@ impl CatalogRoutes<'_> {
         }
         let Some(token) = token else {
             let authenticated = self.keys.authenticate(&request.headers, &request.uri);
-            let client =
-                authenticated.map(|own| own.client).inspect(|own| request.set_client(own.name()));
+            let client = authenticated
+                .map(|key| key.client)
+                .inspect(|client| request.set_client(client.name()));
             return client.map_err(|_| Refusal::unauthenticated(NO_TOKEN));
         };
         let key = self.prefabs.signing_key().await?;
@@ -197,7 +198,8 @@ impl CatalogRoutes<'_> {
         let usual = if self.keys.is_open() { Visibility::Public } else { Visibility::Private };
         let (catalog, unstated) = (Arc::clone(self.settings), self.settings.visibility);
         let access = Access::public(unstated.unwrap_or(usual));
-        access.with_visibility(move |id| catalog.prefabs.get(id).and_then(|own| own.visibility))
+        access
+            .with_visibility(move |id| catalog.prefabs.get(id).and_then(|prefab| prefab.visibility))
     }
 
     /// The address that links begin with: the configured one, or the one that the client uses.

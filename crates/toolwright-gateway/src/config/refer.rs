@@ -61,7 +61,7 @@ impl Names {
         let server = name.strip_prefix(MCP);
         let mut servers = self.servers.iter();
         servers.any(|(own, prefix)| server == Some(own) || name.starts_with(prefix))
-            || self.renamed.iter().any(|own| own == name)
+            || self.renamed.iter().any(|tool| tool == name)
     }
 }
 
