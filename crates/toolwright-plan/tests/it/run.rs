@@ -854,25 +854,24 @@ async fn only_ended_runs_are_removed_by_age_and_by_quota() {
         let toolbox = Toolbox::new([echo("echo", &Log::default())]).unwrap();
         let engine = LocalEngine::new(toolbox).with_journal(Arc::clone(&journal));
         let text = r#"{"plan":"1","steps":{"a":{"tool":"echo"}}}"#;
-        let start = async |tenant: &str| {
-            let caller = toolwright_runtime::Caller::new("x").with_tenant(tenant);
-            engine.start(NewRun::new(plan(text), object! {}).with_caller(caller)).await.unwrap()
-        };
-        let runs = [start("one").await, start("one").await, start("one").await, start("two").await];
-        let open = start("one").await;
-        for (run, ended_ms) in runs.iter().zip([300, 200, 200, 100]) {
-            journal.set_status(run, RunStatus::Failed, Some(ended_ms)).await.unwrap();
+        let caller = toolwright_runtime::Caller::new("x").with_tenant("one");
+        let open = NewRun::new(plan(text), object! {}).with_caller(caller);
+        let (open, _) = journal.load(&engine.start(open).await.unwrap()).await.unwrap();
+        let runs = [("c", "one", 300), ("b", "one", 200), ("a", "one", 200), ("d", "two", 100)];
+        for (at, (id, tenant, ended_ms)) in (1..).zip(runs) {
+            let mut run = open.clone();
+            (run.id, run.created_ms, run.caller.tenant) = (id.into(), at, tenant.into());
+            journal.create(&run, Vec::new(), None).await.unwrap();
+            journal.set_status(id, RunStatus::Failed, Some(ended_ms)).await.unwrap();
         }
         assert_eq!(journal.prune(150).await.unwrap(), 1);
-        assert_eq!(
-            journal.load(&runs[3]).await.unwrap_err(),
-            PlanJournalError::UnknownRun(runs[3].to_string())
-        );
+        let gone = journal.load("d").await.unwrap_err();
+        assert_eq!(gone, PlanJournalError::UnknownRun("d".to_owned()));
         let ids = async || -> Vec<Arc<str>> {
             let runs = journal.list(&RunFilter::default()).await.unwrap();
             runs.into_iter().map(|run| run.id).collect()
         };
-        let (mut new, _) = journal.load(&open).await.unwrap();
+        let mut new = open.clone();
         new.id = "new".into();
         let full = RunQuota { runs: 1, bytes: usize::MAX };
         let refused = journal.create(&new, Vec::new(), Some(full)).await.unwrap_err();
@@ -881,7 +880,7 @@ async fn only_ended_runs_are_removed_by_age_and_by_quota() {
         let quota = RunQuota { runs: 4, bytes: usize::MAX };
         journal.create(&new, Vec::new(), Some(quota)).await.unwrap();
         let left = ids().await;
-        assert!(left.len() == 4 && !left.contains(&runs[0]), "the oldest went: {left:?}");
+        assert!(left.len() == 4 && !left.contains(&"c".into()), "the oldest went: {left:?}");
         let again = journal.create(&new, Vec::new(), Some(full)).await.unwrap_err();
         assert_eq!(again, PlanJournalError::Exists("new".to_owned()));
         assert_eq!(ids().await, left);
