@@ -40,8 +40,8 @@
 //! A module imports only from modules to its left:
 //!
 //! ```text
-//! config → key → telemetry → http → fault → models → approvals → tools → mcp → proxy → catalog → responses → tool_runs
-//!        → plans → exchange → gateway
+//! config → key → telemetry → http → fault → monitoring → models → approvals → tools → mcp → proxy → catalog → responses
+//!        → tool_runs → plans → exchange → gateway
 //! ```
 //!
 //! The crate promises no stability: the program `toolwright` and its endpoints do.
@@ -61,6 +61,7 @@ pub mod journal;
 pub mod key;
 pub mod mcp;
 pub mod models;
+pub mod monitoring;
 pub mod plans;
 pub mod proxy;
 pub mod query;

@@ -172,6 +172,7 @@ const CRATES: &[Layers] = &[
             "fault",
             "query",
             "idempotency",
+            "monitoring",
             "conversation",
             "journal",
             "models",

@@ -10,8 +10,9 @@ use crate::http::{Reply, typed_reply};
 
 /// The documents of the features. The first has the information about the gateway, and components
 /// that several features use.
-pub const PARTS: [&str; 10] = [
+pub const PARTS: [&str; 11] = [
     include_str!("openapi.json"),
+    include_str!("../monitoring/openapi.json"),
     include_str!("../models/openapi.json"),
     include_str!("../exchange/openapi.json"),
     include_str!("../responses/openapi.json"),

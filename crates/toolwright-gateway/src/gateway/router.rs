@@ -2,7 +2,6 @@
 //! an endpoint of the gateway.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +9,6 @@ use http::{HeaderValue, StatusCode, Uri, header};
 use toolwright_core::{Fault, FaultClass, percent};
 use toolwright_dialects::dialect::{self, ChatCodec, openai_chat};
 use toolwright_runtime::Caller;
-use toolwright_runtime::store;
 use toolwright_runtime::upstream::ClientCredential;
 
 use super::access::AccessLine;
@@ -19,7 +17,7 @@ use super::{Gateway, Live, openapi};
 use crate::catalog::routes::{self as catalog, CatalogRoutes};
 use crate::exchange::{Exchange, ExchangeState};
 use crate::http::address::is_loopback;
-use crate::http::{Health, HttpRequest, Reply, Service, Share, browser, typed_reply};
+use crate::http::{Health, HttpRequest, Reply, Service, Share, browser};
 use crate::key::{AuthenticatedClient, Client, Reservation};
 use crate::mcp::routes::{self as mcp, McpRoutes};
 use crate::models::route::Candidate;
@@ -29,8 +27,8 @@ use crate::proxy::finalizer::Finalizer;
 use crate::proxy::inbound::InboundRequest;
 use crate::proxy::prepare::{self, Guess};
 use crate::responses::routes::{Asker, Lookup};
-use crate::telemetry::{BusySpan, ExchangeRecorder, RequestId, ledger};
-use crate::{approvals, fault, handles, inputs, models};
+use crate::telemetry::{BusySpan, ExchangeRecorder, RequestId};
+use crate::{approvals, fault, handles, inputs, models, monitoring};
 
 /// Routes requests to exchanges and to the gateway's own endpoints.
 pub struct Router {
@@ -103,7 +101,9 @@ impl Router {
                 Ok(mcp::answer(self.mcp_routes(&current), server, request).await)
             }
             Target::Public(PublicEndpoint::Health) => Ok(self.health.healthz()),
-            Target::Public(PublicEndpoint::Readiness) => Ok(self.readyz()),
+            Target::Public(PublicEndpoint::Readiness) => {
+                Ok(monitoring::readyz(&self.gateway.telemetry, &self.health))
+            }
             Target::Public(PublicEndpoint::OpenApi) => Ok(openapi::reply()),
         };
         let reply = answered.unwrap_or_else(|fault| encode_fault(form, fault));
@@ -141,7 +141,11 @@ impl Router {
                 let listing = models::routes::listing(dialect, about, model.as_deref(), &names)?;
                 Ok(fault::document(&listing))
             }
-            ClientEndpoint::Metrics => Ok(self.metrics(&live, &client)),
+            ClientEndpoint::Metrics => {
+                let telemetry = &self.gateway.telemetry;
+                telemetry.metrics().set_changed_tools(live.servers.changed_definitions());
+                Ok(monitoring::metrics(telemetry, live.tools.permission(&client)))
+            }
             ClientEndpoint::Approvals(action) => {
                 let approvals = &self.gateway.stores.approvals;
                 let (telemetry, may_approve) = (&self.gateway.telemetry, self.may_approve(&live));
@@ -171,7 +175,8 @@ impl Router {
                 self.gateway.plans.work(answer).await?
             }
             ClientEndpoint::Losses => {
-                self.losses(parameter("id").unwrap_or_default(), &client).await
+                let id = parameter("id").unwrap_or_default();
+                monitoring::losses(&self.gateway.telemetry, id, &client).await
             }
         }
     }
@@ -273,26 +278,6 @@ impl Router {
         self.gateway.responses.answer(&lookup, asker, remote).await
     }
 
-    /// Answers `/readyz`: not ready while the server drains, the ledger cannot be written or a store is damaged.
-    fn readyz(&self) -> Reply {
-        if self.gateway.telemetry.records().failure().is_some() {
-            return self.health.unready("the ledger cannot be written\n");
-        }
-        // Without its ledger, a gateway may go on.
-        let damaged = store::damaged().into_iter().find(|path| !path.ends_with(ledger::FILE));
-        match damaged.as_deref().and_then(Path::file_name) {
-            Some(name) => self.health.unready(format!("{} is damaged\n", name.display())),
-            None => self.health.readyz(),
-        }
-    }
-
-    /// Answers `/metrics`. Functions that the client may not call are left out.
-    fn metrics(&self, live: &Live, client: &Arc<Client>) -> Reply {
-        let telemetry = &self.gateway.telemetry;
-        telemetry.metrics().set_changed_tools(live.servers.changed_definitions());
-        typed_reply(METRICS, telemetry.prometheus(live.tools.permission(client)))
-    }
-
     fn catalog_routes<'g>(&'g self, live: &'g Live) -> CatalogRoutes<'g> {
         CatalogRoutes {
             prefabs: &self.gateway.prefabs,
@@ -321,23 +306,6 @@ impl Router {
             may_approve: self.may_approve(live),
         }
     }
-
-    async fn losses(&self, id: &str, client: &Client) -> Result<Reply, Fault> {
-        let found = match id.parse() {
-            Ok(id) => self.gateway.telemetry.losses(id, &client.caller()).await,
-            Err(_) => Ok(None),
-        };
-        let found = found.map_err(|_| {
-            let message = "The ledger cannot be read now. The gateway's log says why.";
-            Fault::new(FaultClass::Internal, message)
-        })?;
-        found.map(|document| fault::document(&document)).ok_or_else(|| {
-            let message = "There is no report for this request id. The id is in the header \
-                           `toolwright-request-id` of a reply, and only the client that made the \
-                           request may read its report.";
-            Fault::new(FaultClass::NotFound, message)
-        })
-    }
 }
 
 /// A request that an exchange can begin with.
@@ -348,9 +316,6 @@ struct Asked {
     busy: BusySpan,
     reservation: Option<Reservation>,
 }
-
-/// The media type of metrics.
-const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Encodes a fault outside of an exchange.
 fn encode_fault(form: FaultForm, fault: Fault) -> Reply {
