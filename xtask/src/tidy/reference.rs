@@ -67,25 +67,64 @@ pub(super) fn cites_existing_sections(tree: &Tree) -> Vec<Finding> {
     })
 }
 
-/// Every source file that a document names by its path exists; the path may be a suffix.
+/// Every source file that a document names by its path exists.
 pub(super) fn names_existing_sources(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in written(tree).filter(|file| is_markdown(file)) {
+        let mut sources = None;
         for (line, text) in prose(&file.text) {
-            for span in spans(text).filter(|span| has_extension(span, "rs")) {
-                let is_path = span.chars().all(|own| is_word(own) || "/.-".contains(own));
-                let is_it = |source: &Source| {
-                    let before = source.path.strip_suffix(span);
-                    before.is_some_and(|before| before.is_empty() || before.ends_with(['/', '-']))
-                };
-                if is_path && span.contains('/') && !tree.rust().any(is_it) {
-                    let what = format!("names {span}, which does not exist; correct the path");
+            if text.starts_with('#') {
+                sources = None;
+            }
+            for (at, part) in text.split('`').enumerate() {
+                if at % 2 == 0 {
+                    sources = crate_in_bold(tree, part).or(sources);
+                } else if is_path(part) && !is_source(tree, sources, part) {
+                    let place = sources.map(|own| format!(" in {own}")).unwrap_or_default();
+                    let what =
+                        format!("names {part}, which does not exist{place}; correct the path");
                     findings.push(file.finding(line, what));
                 }
             }
         }
     }
     findings
+}
+
+/// The sources of the crate that a text names last in bold, by the end of its name.
+fn crate_in_bold<'t>(tree: &'t Tree, text: &str) -> Option<&'t str> {
+    let is_named = |folder: &&str, name: &str| {
+        let before = folder.strip_suffix("/src/").and_then(|own| own.strip_suffix(name));
+        !name.is_empty() && before.is_some_and(|before| before.ends_with(['/', '-']))
+    };
+    let folders = || {
+        let paths = tree.rust().filter(|source| source.path.starts_with("crates/"));
+        paths.filter_map(|own| Some(&own.path[..own.path.find("/src/")? + "/src/".len()]))
+    };
+    let names = text.split("**").skip(1).step_by(2);
+    names.filter_map(|name| folders().find(|folder| is_named(folder, name))).last()
+}
+
+fn is_path(span: &str) -> bool {
+    has_extension(span, "rs") && span.chars().all(|own| is_word(own) || "/.-".contains(own))
+}
+
+/// Whether a path leads to a source file from the root or in a folder, where the name of a file alone may be anywhere
+/// below. Without a folder the path may be the end of one, and a name alone is not looked for.
+fn is_source(tree: &Tree, folder: Option<&str>, span: &str) -> bool {
+    let is_name = !span.contains('/');
+    let is_it = |source: &Source| match folder.and_then(|own| source.path.strip_prefix(own)) {
+        Some(inside) => {
+            let before = inside.strip_suffix(span);
+            before.is_some_and(|before| before.is_empty() || is_name && before.ends_with('/'))
+        }
+        None if folder.is_some() => source.path == span,
+        None => {
+            let before = source.path.strip_suffix(span);
+            before.is_some_and(|before| before.is_empty() || before.ends_with(['/', '-']))
+        }
+    };
+    folder.is_none() && is_name || tree.rust().any(is_it)
 }
 
 /// No text refers to a document that is not in the repository.
@@ -269,6 +308,8 @@ mod tests {
             "`x/y.rs`, `core/src/x/y.rs`, `crates/a-core/src/x/y.rs`, `utils.rs`, `<x>/z.rs`";
         assert_eq!(check(right), 0);
         assert_eq!(check("`x/z.rs` and `b/x/y.rs`"), 2);
+        assert_eq!(check("**core** `x/y.rs`, in it `y.rs`, and `crates/a-core/src/x/y.rs`"), 0);
+        assert_eq!(check("**core** `src/x/y.rs`, `z.rs`\n# Other\n`z.rs`"), 2);
     }
 
     #[test]
