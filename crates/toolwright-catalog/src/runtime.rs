@@ -30,6 +30,7 @@ use http::{HttpFunction, HttpRuntime};
 use process::ProcessFunction;
 pub use stream::EventSender;
 pub(super) use stream::{FunctionStream, StreamError};
+use tokio::runtime::Handle;
 use toolwright_plan::plan_tool_with;
 use toolwright_runtime::bounded::BoundedMap;
 use toolwright_runtime::process::Confinement;
@@ -154,6 +155,7 @@ pub struct Runner {
     builtins: HashMap<String, Handler>,
     mcp: Option<McpFunctions>,
     plan_tools: Option<PlanToolboxes>,
+    plan_threads: Option<Handle>,
     prefabs: HashMap<String, PrefabSettings>,
     compiled: Mutex<BoundedMap<FunctionKey, CompiledTool, ()>>,
 }
@@ -173,6 +175,7 @@ impl Runner {
             builtins: HashMap::new(),
             mcp: None,
             plan_tools: None,
+            plan_threads: None,
             prefabs: HashMap::new(),
             compiled: Mutex::default(),
         }
@@ -200,6 +203,12 @@ impl Runner {
     /// Runs functions that are plans with these tools.
     pub fn with_plans(mut self, tools: PlanToolboxes) -> Runner {
         self.plan_tools = Some(tools);
+        self
+    }
+
+    /// Runs functions that are plans on these threads.
+    pub fn with_plan_threads(mut self, threads: Handle) -> Runner {
+        self.plan_threads = Some(threads);
         self
     }
 
@@ -335,7 +344,7 @@ impl Runner {
                 let tools = self.plan_tools.clone();
                 let tools = tools.ok_or_else(|| refused("there are no tools for plans"))?;
                 // The steps may call what the caller may call.
-                plan_tool_with(tool, plan, move |scope| {
+                plan_tool_with(tool, plan, self.plan_threads.clone(), move |scope| {
                     let tools = Arc::clone(&tools);
                     async move { tools(Access::of(&scope).await) }
                 })

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
+use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
 use toolwright_catalog::files::{Files, TABLE_FILE};
 use toolwright_catalog::runtime::http::HttpRuntime;
@@ -114,6 +115,8 @@ pub struct Functions {
     mcp: Option<McpFunctions>,
     /// The tools of functions that are plans
     plan_tools: OnceLock<PlanToolboxes>,
+    /// The threads of functions that are plans
+    plan_threads: Option<Handle>,
     runner: OnceCell<Arc<Runner>>,
 }
 
@@ -124,8 +127,10 @@ impl Functions {
         settings: Arc<config::CatalogSettings>,
         builtins: Vec<Handler>,
         mcp: McpFunctions,
+        plan_threads: Option<Handle>,
     ) -> Functions {
-        Functions { prefabs, settings, builtins, mcp: Some(mcp), ..Functions::default() }
+        let mcp = Some(mcp);
+        Functions { prefabs, settings, builtins, mcp, plan_threads, ..Functions::default() }
     }
 
     /// Sets the tools of functions that are plans, which may be such functions themselves.
@@ -158,6 +163,9 @@ impl Functions {
         }
         if let Some(tools) = self.plan_tools.get() {
             runner = runner.with_plans(Arc::clone(tools));
+        }
+        if let Some(threads) = &self.plan_threads {
+            runner = runner.with_plan_threads(threads.clone());
         }
         for (id, prefab) in &self.settings.prefabs {
             let mut own = PrefabSettings::default();

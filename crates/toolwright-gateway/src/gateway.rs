@@ -118,6 +118,7 @@ struct Before {
 struct Shared<'g> {
     telemetry: &'g Telemetry,
     prefabs: &'g Arc<Prefabs>,
+    plans: &'g Plans,
     additions: &'g Additions,
 }
 
@@ -126,7 +127,7 @@ impl Live {
     fn new(
         config: &Config,
         env: Env<'_>,
-        Shared { telemetry, prefabs, additions }: Shared<'_>,
+        Shared { telemetry, prefabs, plans, additions }: Shared<'_>,
         before: Before,
     ) -> Result<Live> {
         let routes = Arc::new(routes(config, env, &before.routes)?);
@@ -139,6 +140,7 @@ impl Live {
             Arc::clone(&catalog),
             builtins.runnable().cloned().collect(),
             servers.functions(),
+            plans.threads(),
         ));
         let models = CatalogModels::find(&catalog, &routes)?;
         let elsewhere = config.prefab_gateway.as_ref();
@@ -188,7 +190,13 @@ impl Gateway {
         additions: Additions,
     ) -> Result<Gateway> {
         let prefabs = Arc::new(Prefabs::new(config.data.clone(), Arc::clone(&config.catalog)));
-        let shared = Shared { telemetry: &telemetry, prefabs: &prefabs, additions: &additions };
+        let plans = Arc::<Plans>::default();
+        let shared = Shared {
+            telemetry: &telemetry,
+            prefabs: &prefabs,
+            plans: &plans,
+            additions: &additions,
+        };
         let live = Live::new(config, env, shared, Before::default())?;
         let store = Arc::new(ExpiringStore::in_memory());
         let stores = Arc::new(RunStores {
@@ -208,7 +216,7 @@ impl Gateway {
             stores,
             responses,
             prefabs,
-            plans: Arc::default(),
+            plans,
             mcp: McpState::default(),
             announcer: Announcer::default(),
             budget: Budget::new(config.limits.budget()),
@@ -235,8 +243,9 @@ impl Gateway {
             ..RunStores::clone(&self.stores)
         });
         let responses = Arc::new(ResponseStore::new(store, config.responses));
-        let plans = Arc::new(Plans::new(config.data.clone(), config.plans));
-        Ok(Gateway { reasoning_cache, stores, responses, plans, ..self })
+        self.plans.configure(config.plans);
+        self.plans.set_data(config.data.clone());
+        Ok(Gateway { reasoning_cache, stores, responses, ..self })
     }
 
     /// Applies another configuration. Requests in flight continue with the old one, and an
@@ -245,8 +254,9 @@ impl Gateway {
         let old = self.live();
         let (routes, servers) = (Arc::clone(&old.routes), Arc::clone(&old.servers));
         let before = Before { routes, servers, keys: Some(Arc::clone(&old.keys)) };
-        let Gateway { telemetry, prefabs, additions, .. } = self;
-        let live = Live::new(config, env, Shared { telemetry, prefabs, additions }, before)?;
+        let Gateway { telemetry, prefabs, plans, additions, .. } = self;
+        let shared = Shared { telemetry, prefabs, plans, additions };
+        let live = Live::new(config, env, shared, before)?;
         self.responses.configure(config.responses);
         self.plans.configure(config.plans);
         *self.live.write() = Arc::new(live);

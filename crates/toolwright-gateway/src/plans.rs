@@ -7,10 +7,10 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{OnceCell, RwLock, broadcast};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -40,7 +40,7 @@ type Watched = HashMap<Arc<str>, broadcast::WeakSender<PlanEvent>>;
 /// The runs of a gateway.
 pub struct Plans {
     /// The data folder; without one, runs end with the process
-    data: Option<PathBuf>,
+    data: OnceLock<PathBuf>,
     settings: Mutex<config::PlanSettings>,
     engine: OnceCell<LocalEngine>,
     /// The runs that are being driven
@@ -58,7 +58,7 @@ impl Default for Plans {
         let mut threads = Builder::new_multi_thread();
         let threads = threads.worker_threads(THREADS).thread_name("plans").enable_all().build();
         Plans {
-            data: None,
+            data: OnceLock::new(),
             settings: Mutex::default(),
             engine: OnceCell::new(),
             watched: Mutex::default(),
@@ -79,12 +79,14 @@ impl Drop for Plans {
 }
 
 impl Plans {
-    /// Creates the runs of a data folder, which must exist.
-    pub fn new(data: PathBuf, settings: config::PlanSettings) -> Plans {
-        let mut plans = Plans::default();
-        plans.configure(settings);
-        plans.data = Some(data);
-        plans
+    /// Stores runs in a data folder, which must exist, before the first run.
+    pub fn set_data(&self, data: PathBuf) {
+        let _ = self.data.set(data);
+    }
+
+    /// The threads that work on runs.
+    pub fn threads(&self) -> Option<Handle> {
+        self.threads.as_ref().map(|threads| threads.handle().clone())
     }
 
     /// Changes the settings.
@@ -99,7 +101,7 @@ impl Plans {
 
     /// Whether there may be runs.
     pub fn has_runs(&self) -> bool {
-        self.data.as_ref().is_some_and(|data| data.join(PLAN_FILE).exists())
+        self.data.get().is_some_and(|data| data.join(PLAN_FILE).exists())
     }
 
     /// Works on the threads of runs. If the caller stops waiting, the work ends.
@@ -163,7 +165,7 @@ impl Plans {
         let engine = self.engine.get_or_try_init(|| async {
             let engine = LocalEngine::new(Toolbox::default());
             let engine = engine.with_stop(self.stop.clone()).with_resumed_runs();
-            let Some(data) = self.data.clone() else { return Ok(engine) };
+            let Some(data) = self.data.get().cloned() else { return Ok(engine) };
             let opened =
                 tokio::task::spawn_blocking(move || SqlitePlanJournal::open(data.join(PLAN_FILE)));
             let opened = opened.await.map_err(|error| error.to_string())?;

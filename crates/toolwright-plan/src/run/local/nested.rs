@@ -12,7 +12,9 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use crate::plan::{Graph, Interpreter, MAX_STEPS, Plan, StepResult, check};
+use tokio::runtime::Handle;
 use tokio::sync::Mutex;
+use tokio_util::task::AbortOnDropHandle;
 use toolwright_core::Tool;
 use toolwright_json::Object;
 
@@ -39,22 +41,30 @@ use toolwright_runtime::toolbox::Toolbox;
 /// What its steps do is recorded, so that a call that was interrupted is continued when it is repeated: in the journal of
 /// the run if a step of a plan calls it, else in that of the toolbox.
 pub fn plan_tool(tool: Tool, plan: Arc<Plan>, toolbox: Toolbox) -> Handler {
-    plan_tool_with(tool, plan, move |_| std::future::ready(toolbox.clone()))
+    plan_tool_with(tool, plan, None, move |_| std::future::ready(toolbox.clone()))
 }
 
-/// Creates a tool that runs a plan with tools that depend on the call.
-pub fn plan_tool_with<F: Future<Output = Toolbox> + Send>(
+/// Creates a tool that runs a plan with tools that depend on the call, on threads of its own if they are given: large
+/// values must not keep the threads of connections.
+pub fn plan_tool_with<F: Future<Output = Toolbox> + Send + 'static>(
     tool: Tool,
     plan: Arc<Plan>,
+    threads: Option<Handle>,
     tools: impl Fn(Scope) -> F + Send + Sync + 'static,
 ) -> Handler {
     let deadline = plan.limits.time_ms.map(Duration::from_millis);
     let tools = Arc::new(tools);
     let handler = Handler::new(tool, move |scope, inputs| {
         let (plan, tools) = (Arc::clone(&plan), Arc::clone(&tools));
-        async move {
+        let threads = threads.clone();
+        let work = async move {
             let toolbox = tools(scope.clone()).await;
             Ok(Output::json(run(&scope, &toolbox, &plan, inputs).await?))
+        };
+        async move {
+            let Some(threads) = threads else { return work.await };
+            let ended = AbortOnDropHandle::new(threads.spawn(work)).await;
+            ended.unwrap_or_else(|error| Err(ToolError::new(error.to_string())))
         }
     });
     // Its steps may use slots and tokens of the request.
