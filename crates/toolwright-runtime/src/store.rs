@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 pub use expiring::ExpiringStore;
 pub(crate) use file::FileId;
 pub use file::{Kind, Safety, check_file, check_pages, open, reopen};
+pub(crate) use writer::Turns;
 pub use writer::{JobSender, Urgency, Writer};
 
 /// Why a file could not be opened, read or written.

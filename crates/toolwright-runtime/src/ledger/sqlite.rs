@@ -26,7 +26,7 @@ use super::admit::Data;
 use super::chain::{Broken, Head, Verified};
 use super::query::Query;
 use super::{Backpressure, Entry, Ledger, Recorded};
-use crate::store::{self, JobSender, StoreError, Urgency, Writer};
+use crate::store::{self, JobSender, StoreError, Turns, Urgency, Writer};
 pub use file::LedgerFile;
 use health::Health;
 use rows::{Row, separate};
@@ -359,9 +359,13 @@ impl Backlog {
             fresh.posted = false;
             drop(fresh);
             let mut leaving = own.leaving.lock();
-            leaving.extend(entries.into_iter().map(|entry| Row::new(data.admit(entry))));
+            let mut turns = Turns::start();
+            leaving.extend(entries.into_iter().map(|entry| {
+                turns.pass();
+                Row::new(data.admit(entry))
+            }));
             let missing = own.unreported.load(Ordering::Relaxed);
-            let head = rows::append(change, &mut leaving)?;
+            let head = rows::append(change, &mut leaving, &mut turns)?;
             if missing > 0 || !leaving.is_empty() {
                 session::advance(change, own.session, head, missing)?;
             }

@@ -17,6 +17,9 @@ const MOST: usize = 512;
 /// How long a job that is not urgent waits for others.
 const LINGER: Duration = Duration::from_millis(20);
 
+/// How long a job works before another thread gets the core.
+const TURN: Duration = Duration::from_micros(100);
+
 /// The level of `synchronous` whose commits survive the end of the process, and the one whose commits survive a power
 /// failure.
 const NORMAL: i64 = 1;
@@ -44,6 +47,26 @@ pub enum Urgency {
     NowUnsynced,
     /// No caller waits: it is combined with others, and need not survive a power failure either
     Soon,
+}
+
+/// Gives the core to other threads now and then during a long job. Without it, requests wait until the scheduler takes
+/// the core away, which is 4 ms later on many systems.
+#[derive(Debug)]
+pub(crate) struct Turns(Instant);
+
+impl Turns {
+    /// Begins a job.
+    pub(crate) fn start() -> Turns {
+        Turns(Instant::now())
+    }
+
+    /// Lets others go first if the job had its turn.
+    pub(crate) fn pass(&mut self) {
+        if self.0.elapsed() > TURN {
+            std::thread::yield_now();
+            self.0 = Instant::now();
+        }
+    }
 }
 
 /// A read or write in a transaction.

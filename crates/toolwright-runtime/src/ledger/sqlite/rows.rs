@@ -12,7 +12,7 @@ use super::super::chain::{Broken, Damage, Follower, Head, Link, Verified};
 use super::super::query::{Order, Query};
 use super::super::{Entry, Kind, Recorded};
 use super::checkpoint;
-use crate::store::{self, Safety};
+use crate::store::{self, Safety, Turns};
 
 pub(super) const LEDGER: store::Kind = store::Kind {
     name: "ledger",
@@ -124,7 +124,11 @@ impl Row {
 
 /// Appends rows to the chain and returns its end. Rows that the chain already has are skipped:
 /// after a failure it is unknown whether the transaction was committed.
-pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Result<Head> {
+pub(super) fn append(
+    change: &Transaction<'_>,
+    rows: &mut [Row],
+    turns: &mut Turns,
+) -> rusqlite::Result<Head> {
     let mut head = head(change)?;
     if rows.is_empty() {
         return Ok(head);
@@ -134,6 +138,7 @@ pub(super) fn append(change: &Transaction<'_>, rows: &mut [Row]) -> rusqlite::Re
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
     for row in rows {
+        turns.pass();
         if let Some(place) = row.place
             && holds(change, place)?
         {
