@@ -49,7 +49,7 @@ pub fn publish_order(gateway: &Gateway, upstream: &Upstream) {
     publish_plan(gateway, "order", plan);
 }
 
-fn publish_plan(gateway: &Gateway, name: &str, plan: &str) {
+pub fn publish_plan(gateway: &Gateway, name: &str, plan: &str) {
     let function = object! {"name": name, "description": "Runs a plan.", "plan": json(plan)};
     publish(
         gateway,
@@ -61,12 +61,12 @@ fn publish_plan(gateway: &Gateway, name: &str, plan: &str) {
     );
 }
 
-fn done() -> Reply {
+pub fn done() -> Reply {
     Reply::json(200, r#"{"seen":true}"#)
 }
 
 /// The number of requests for a function.
-fn calls(upstream: &Upstream, function: &str) -> usize {
+pub fn calls(upstream: &Upstream, function: &str) -> usize {
     upstream.received().iter().filter(|own| own.everything().contains(function)).count()
 }
 
@@ -205,12 +205,12 @@ fn a_killed_run_repeats_no_call_of_a_plan_within_a_published_plan() {
 }
 
 /// Reads a file and writes it, which needs approval.
-const COPY: &str = r#"{"plan":"1","inputs":{"type":"object","properties":{"to":{"type":"string"}}},"steps":{
+pub const COPY: &str = r#"{"plan":"1","inputs":{"type":"object","properties":{"to":{"type":"string"}}},"steps":{
     "read":{"tool":"read_file","args":{"path":"a.txt"}},
     "write":{"tool":"write_file","args":{"path":{"$from":"inputs/to"},"content":{"$from":"read"}}}}}"#;
 
 #[test]
-fn a_call_within_a_published_plan_asks_in_the_name_of_its_step_and_only_of_a_run() {
+fn a_call_within_a_published_plan_of_a_run_asks_in_the_name_of_its_step() {
     let gateway = gateway();
     publish_plan(&gateway, "copy", COPY);
     let outer = r#"{"plan":"1","steps":{
@@ -233,36 +233,6 @@ fn a_call_within_a_published_plan_asks_in_the_name_of_its_step_and_only_of_a_run
     assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
     for name in ["b.txt", "d.txt"] {
         assert_eq!(std::fs::read_to_string(gateway.file(name)).unwrap(), "α");
-    }
-    let direct = br#"{"function":"copy","parameters":{"to":"e.txt"}}"#;
-    let refused = gateway.post("/v1/prefabs/order-prefab/execute", &[], direct).json();
-    assert_eq!(text_at(&refused, "/status"), "FAILED", "{refused}");
-    assert!(refused.compact().contains("needs the approval of a person"), "{refused}");
-}
-
-#[test]
-fn a_repeated_request_finds_the_effects_of_a_published_plan_or_is_refused_as_uncertain() {
-    for (is_paid, code) in [(true, ""), (false, "UNCERTAIN")] {
-        let (_never, hanging) = Reply::after(done());
-        let replies = if is_paid { vec![done(), hanging, done()] } else { vec![hanging, done()] };
-        let count = replies.len() - 1;
-        let upstream = Upstream::start(replies);
-        let gateway = Gateway::start(LOCAL);
-        publish_order(&gateway, &upstream);
-        let key = [("idempotency-key", "once")];
-        let body = br#"{"function":"order"}"#;
-        let path = "/v1/prefabs/order-prefab/execute";
-        let asking = gateway.ask("POST", path, &key, body);
-        upstream.until_received(count);
-        let gateway = gateway.crash(LOCAL);
-        drop(asking);
-        let result = gateway.post(path, &key, body).json();
-        if is_paid {
-            assert_eq!(text_at(&result, "/status"), "SUCCESS", "{result}");
-        } else {
-            assert_eq!(text_at(&result, "/error/error_code"), code, "{result}");
-        }
-        assert_eq!(calls(&upstream, "pay"), 1);
     }
 }
 

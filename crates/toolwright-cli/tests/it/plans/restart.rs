@@ -3,13 +3,9 @@
 use toolwright_core::{Json, object};
 
 use super::json;
-use super::nested::{LOCAL, ended, interrupted, publish, publish_order, publish_shop};
+use super::nested::{LOCAL, done, ended, interrupted, publish, publish_order, publish_shop};
 use crate::gateway::upstream::{Reply, Upstream};
 use crate::gateway::{Gateway, items_at, text_at};
-
-fn done() -> Reply {
-    Reply::json(200, r#"{"seen":true}"#)
-}
 
 const LOOK_TWICE: &str = r#"{"plan":"1","steps":{"one":{"tool":"shop-prefab/look"},
     "two":{"tool":"shop-prefab/look","after":["one"]}}}"#;
