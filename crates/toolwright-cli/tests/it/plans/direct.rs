@@ -3,7 +3,7 @@
 
 use toolwright_core::{Json, object};
 
-use super::nested::{COPY, LOCAL, calls, done, publish_order, publish_plan};
+use super::nested::{COPY, LOCAL, calls, done, publish_order, publish_plan, publish_shop};
 use crate::exchange::catalog::calls_offered;
 use crate::exchange::tools::{CHAT, TOOLS, question, whole};
 use crate::gateway::{Asking, Gateway, Reply, Upstream, table, text_at};
@@ -107,6 +107,31 @@ fn an_interrupted_effect_of_a_published_plan_is_refused_as_uncertain_by_name() {
                 assert_eq!(text_at(&told, "/error/error_code"), "UNCERTAIN");
             }
             assert_eq!((calls(&shop, "pay"), calls(&shop, "look")), (1, 0), "{caller:?}");
+        }
+    }
+}
+
+#[test]
+fn a_repeated_call_after_a_kill_repeats_no_effect_of_a_published_plan_and_reads_again() {
+    let plan = r#"{"plan":"1","steps":{"before":{"tool":"shop-prefab/look"},
+        "pay":{"tool":"shop-prefab/pay","after":["before"]},
+        "look":{"tool":"shop-prefab/look","after":["pay"]}},"outputs":{"paid":{"$from":"pay/paid"}}}"#;
+    for caller in CALLERS {
+        let model = model("{}");
+        let (_never, hanging) = Reply::after(done());
+        let paid = Reply::json(200, r#"{"paid":"in full"}"#);
+        let shop = Upstream::start([done(), paid, hanging, done(), done()]);
+        let gateway = Gateway::start(&config(&model));
+        publish_shop(&gateway.data(), &shop, "Does it.");
+        publish_plan(&gateway, "order", plan);
+        let asking = caller.ask(&gateway, "order", "{}");
+        shop.until_received(3);
+        let gateway = gateway.crash(&config(&model));
+        drop(asking);
+        for _ in 0..2 {
+            let told = caller.told(caller.ask(&gateway, "order", "{}"), &model);
+            assert!(told.contains("in full"), "{caller:?}: {told}");
+            assert_eq!((calls(&shop, "pay"), calls(&shop, "look")), (1, 4), "{caller:?}");
         }
     }
 }
