@@ -80,16 +80,16 @@ pub fn interrupted(gateway: &Gateway, path: &str, headers: &[(&str, &str)]) -> J
     })
 }
 
-pub fn ended(gateway: &Gateway, path: &str) -> Json {
+pub fn ended(gateway: &Gateway, path: &str, headers: &[(&str, &str)]) -> Json {
     until("the end", || {
-        let shown = gateway.get(path, &[]).ok().json();
+        let shown = gateway.get(path, headers).ok().json();
         ["succeeded", "failed", "cancelled"]
             .contains(&&*text_at(&shown, "/status"))
             .then_some(shown)
     })
 }
 
-const ORDER: &str = r#"{"plan":"1","steps":{"order":{"tool":"order-prefab/order"}},
+pub const ORDER: &str = r#"{"plan":"1","steps":{"order":{"tool":"order-prefab/order"}},
     "outputs":{"seen":{"$from":"order/seen"}}}"#;
 
 #[test]
@@ -106,7 +106,7 @@ fn a_killed_run_repeats_no_call_of_a_published_plan() {
     let shown = interrupted(&gateway, &path, &[]);
     assert_eq!(text_at(&shown, "/status"), "interrupted", "{shown}");
     gateway.post(&format!("{path}/resume"), &[], b"");
-    let ended = ended(&gateway, &path);
+    let ended = ended(&gateway, &path, &[]);
     assert_eq!(text_at(&ended, "/status"), "succeeded", "{ended}");
     assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 2));
 }
@@ -128,7 +128,7 @@ fn an_effect_of_a_published_plan_that_was_interrupted_is_a_question_of_the_run()
     let answer = br#"{"step":"order/pay","answer":"output","output":{"paid":true}}"#;
     let answered = gateway.post(&format!("{path}/answer"), &[], answer);
     assert_eq!(answered.status, 202, "{}", answered.text());
-    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!(text_at(&ended(&gateway, &path, &[]), "/status"), "succeeded");
     assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 1));
 }
 
@@ -150,7 +150,7 @@ fn a_killed_run_repeats_no_effect_of_a_published_plan_that_a_tool_calls() {
         let run = gateway.post("/v1/plans", &[], body.as_bytes()).json();
         upstream.until_received(1 + usize::from(is_paid));
         let gateway = gateway.crash(LOCAL);
-        let ended = ended(&gateway, &format!("/v1/plans/{}", text_at(&run, "/run")));
+        let ended = ended(&gateway, &format!("/v1/plans/{}", text_at(&run, "/run")), &[]);
         assert_eq!(text_at(&ended, "/status"), status, "{ended}");
         assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, looks));
     }
@@ -184,7 +184,7 @@ fn a_killed_run_repeats_no_call_of_a_plan_within_a_published_plan() {
     upstream.until_received(2);
     let gateway = gateway.crash(LOCAL);
     let path = format!("/v1/plans/{}", text_at(&run, "/run"));
-    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!(text_at(&ended(&gateway, &path, &[]), "/status"), "succeeded");
     assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 2));
 
     let (_never, hanging) = Reply::after(done());
@@ -200,7 +200,7 @@ fn a_killed_run_repeats_no_call_of_a_plan_within_a_published_plan() {
     assert_eq!(text_at(&shown, "/questions/0/step"), "order/middle/pay", "{shown}");
     let answer = br#"{"step":"order/middle/pay","answer":"output","output":{"paid":true}}"#;
     assert_eq!(gateway.post(&format!("{path}/answer"), &[], answer).status, 202);
-    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!(text_at(&ended(&gateway, &path, &[]), "/status"), "succeeded");
     assert_eq!((calls(&upstream, "pay"), calls(&upstream, "look")), (1, 1));
 }
 
@@ -230,7 +230,7 @@ fn a_call_within_a_published_plan_of_a_run_asks_in_the_name_of_its_step() {
         let answered = gateway.post(&format!("{path}/answer"), &[], answer.as_bytes());
         assert!(answered.status < 300, "{}", answered.text());
     }
-    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!(text_at(&ended(&gateway, &path, &[]), "/status"), "succeeded");
     for name in ["b.txt", "d.txt"] {
         assert_eq!(std::fs::read_to_string(gateway.file(name)).unwrap(), "α");
     }
@@ -288,7 +288,7 @@ fn answers_at_once_leave_no_run_waiting() {
                 });
             }
         });
-        assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+        assert_eq!(text_at(&ended(&gateway, &path, &[]), "/status"), "succeeded");
     }
 }
 
@@ -302,6 +302,6 @@ fn an_answer_without_an_item_is_for_all_items_that_wait() {
     let path = format!("/v1/plans/{}", text_at(&run, "/run"));
     let answer = br#"{"step":"write","answer":"approve"}"#;
     assert_eq!(gateway.post(&format!("{path}/answer"), &[], answer).status, 202);
-    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!(text_at(&ended(&gateway, &path, &[]), "/status"), "succeeded");
     assert!(["1", "2", "3"].iter().all(|name| gateway.file(name).exists()));
 }
