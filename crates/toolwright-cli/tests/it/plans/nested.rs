@@ -50,12 +50,20 @@ pub fn publish_order(gateway: &Gateway, upstream: &Upstream) {
 }
 
 pub fn publish_plan(gateway: &Gateway, name: &str, plan: &str) {
-    let function = object! {"name": name, "description": "Runs a plan.", "plan": json(plan)};
+    publish_plans(gateway, &[(name, plan.to_owned())]);
+}
+
+/// Publishes plans as functions of one prefab.
+pub fn publish_plans(gateway: &Gateway, plans: &[(&str, String)]) {
+    let function = |(name, plan): &(&str, String)| {
+        object! {"name": *name, "description": "Runs a plan.", "plan": json(plan)}
+    };
+    let functions: Vec<_> = plans.iter().map(function).collect();
     publish(
         gateway,
         &object! {
             "id": "order-prefab", "version": "1.0.0", "name": "Orders", "description": "Orders things.",
-            "runtime": object! {"plan": Object::new()}, "functions": vec![function]
+            "runtime": object! {"plan": Object::new()}, "functions": functions
         }
         .into(),
     );
