@@ -2,7 +2,7 @@
 
 mod approvals;
 mod array;
-mod catalog;
+pub(crate) mod catalog;
 mod conversation;
 mod endpoints;
 mod fold;

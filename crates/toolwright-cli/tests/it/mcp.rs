@@ -21,7 +21,7 @@ use toolwright_core::{Json, object};
 use toolwright_gateway::key::KeyHash;
 
 use crate::exchange::tools::{CHAT, call, question, whole};
-use crate::gateway::{Answer, Gateway, Upstream, items_at, table, text_at, until};
+use crate::gateway::{Answer, Asking, Gateway, Upstream, items_at, table, text_at, until};
 
 /// The table of a test server of a kind.
 pub fn server(name: &str, kind: &str, more: &str) -> String {
@@ -33,15 +33,14 @@ fn kind(kind: &str) -> String {
     format!("\"{kind}\"")
 }
 
-/// A request without a session.
-fn ask_at(
+/// Sends a request without a session.
+pub fn send_at(
     gateway: &Gateway,
     path: &str,
     headers: &[(&str, &str)],
     method: &str,
-    params: Object,
-) -> Answer {
-    let mut params = params;
+    mut params: Object,
+) -> Asking {
     let own = object! {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": Object::new(),
@@ -60,7 +59,17 @@ fn ask_at(
         all.push(("mcp-name", &name));
     }
     all.extend(headers);
-    gateway.post(path, &all, body.compact().as_bytes())
+    gateway.ask("POST", path, &all, body.compact().as_bytes())
+}
+
+fn ask_at(
+    gateway: &Gateway,
+    path: &str,
+    headers: &[(&str, &str)],
+    method: &str,
+    params: Object,
+) -> Answer {
+    send_at(gateway, path, headers, method, params).answer()
 }
 
 fn ask(gateway: &Gateway, method: &str, params: Object) -> Json {

@@ -1,5 +1,6 @@
 //! Runs of plans over HTTP.
 
+mod direct;
 pub mod nested;
 mod restart;
 

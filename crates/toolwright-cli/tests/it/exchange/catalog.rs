@@ -129,16 +129,21 @@ fn publish_versions(gateway: &Gateway, server: &Upstream) {
 
 const LOCAL: &str = "[catalog]\nallow_addresses = [\"127.0.0.1\"]\n";
 
-/// Lets a model call the one tool that it is offered, and returns the description of that tool.
-fn call_offered(gateway: &Gateway, upstream: &Upstream, headers: &[(&str, &str)]) -> String {
-    upstream.then(Reply::made(|request| {
+/// A model that calls the one tool that it is offered.
+pub(crate) fn calls_offered(arguments: &'static str) -> Reply {
+    Reply::made(move |request| {
         let tools = items_at(&request.json(), "/tools");
         assert_eq!(tools.len(), 1, "{}", request.text());
         let name = text_at(&tools[0], "/function/name");
         let is_legal = name.chars().all(|own| own.is_ascii_alphanumeric() || "_-".contains(own));
         assert!(is_legal, "{name}");
-        whole("", &[call(0, "call_a", &name, r#"{"id": 7}"#)])
-    }));
+        whole("", &[call(0, "call_a", &name, arguments)])
+    })
+}
+
+/// Lets a model call the one tool that it is offered, and returns the description of that tool.
+fn call_offered(gateway: &Gateway, upstream: &Upstream, headers: &[(&str, &str)]) -> String {
+    upstream.then(calls_offered(r#"{"id": 7}"#));
     upstream.then(whole("Done.", &[]));
     let before = upstream.received().len();
     gateway.post(CHAT, headers, question(false, "").as_bytes()).ok();

@@ -121,6 +121,15 @@ impl Asking {
         Answer { status, headers, body, complete }
     }
 
+    /// Reads the rest of the reply, and keeps only its status.
+    pub fn status(mut self) -> u16 {
+        let head = self.until("\r\n\r\n");
+        while self.more() > 0 {
+            self.read.clear();
+        }
+        head.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
     fn more(&mut self) -> usize {
         let mut buffer = [0; 16 * 1024];
         match self.socket.read(&mut buffer) {

@@ -3,13 +3,9 @@
 use toolwright_core::{Json, object};
 
 use super::json;
-use super::nested::{LOCAL, ended, interrupted, publish, publish_order, publish_shop};
+use super::nested::{LOCAL, ORDER, done, ended, interrupted, publish, publish_order, publish_shop};
 use crate::gateway::upstream::{Reply, Upstream};
 use crate::gateway::{Gateway, items_at, text_at};
-
-fn done() -> Reply {
-    Reply::json(200, r#"{"seen":true}"#)
-}
 
 const LOOK_TWICE: &str = r#"{"plan":"1","steps":{"one":{"tool":"shop-prefab/look"},
     "two":{"tool":"shop-prefab/look","after":["one"]}}}"#;
@@ -29,7 +25,7 @@ fn a_killed_gateway_continues_its_runs_when_it_starts() {
     let path = start(&gateway, LOOK_TWICE, &[]);
     upstream.until_received(1);
     let gateway = gateway.crash(LOCAL);
-    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!(text_at(&ended(&gateway, &path, &[]), "/status"), "succeeded");
     assert_eq!(upstream.received().len(), 3);
 }
 
@@ -50,22 +46,20 @@ fn a_stopped_gateway_ends_runs_at_a_safe_point_and_continues_them() {
     });
     let gateway = gateway.restart(LOCAL);
     releasing.join().unwrap();
-    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!(text_at(&ended(&gateway, &path, &[]), "/status"), "succeeded");
     assert_eq!(upstream.received().len(), 2, "neither call was repeated");
 }
 
 #[test]
 fn a_run_is_not_continued_without_its_key_or_with_an_open_effect() {
-    let hash = toolwright_gateway::key::KeyHash::of("tw-a");
-    let keys = format!("{LOCAL}[keys.a]\nhash = \"{hash}\"\n");
     let other = toolwright_gateway::key::KeyHash::of("tw-b");
     let others = format!("{LOCAL}[keys.b]\nhash = \"{other}\"\ntenant = \"a\"\n");
-    let (a, b) = ([("authorization", "Bearer tw-a")], [("authorization", "Bearer tw-b")]);
+    let b = [("authorization", "Bearer tw-b")];
     let (_never, hanging) = Reply::after(done());
     let upstream = Upstream::start([hanging]);
-    let gateway = Gateway::start(&keys);
+    let gateway = Gateway::start(&allowing(r#"["*"]"#));
     publish_order(&gateway, &upstream);
-    let path = start(&gateway, LOOK_TWICE, &a);
+    let path = start(&gateway, LOOK_TWICE, &KEY_A);
     upstream.until_received(1);
     let gateway = gateway.crash(&others);
     let shown = interrupted(&gateway, &path, &b);
@@ -91,7 +85,68 @@ fn a_run_is_not_continued_without_its_key_or_with_an_open_effect() {
     assert!(items_at(&running, "/data").is_empty(), "{running}");
     let answer = br#"{"step":"pay","answer":"approve"}"#;
     assert_eq!(gateway.post(&format!("{path}/answer"), &[], answer).status, 202);
-    assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+    assert_eq!(text_at(&ended(&gateway, &path, &[]), "/status"), "succeeded");
+}
+
+/// A configuration in which the key `a` may call these tools.
+fn allowing(tools: &str) -> String {
+    let hash = toolwright_gateway::key::KeyHash::of("tw-a");
+    format!("{LOCAL}[keys.a]\nhash = \"{hash}\"\ntools = {tools}\n")
+}
+
+const KEY_A: [(&str, &str); 1] = [("authorization", "Bearer tw-a")];
+
+#[test]
+fn a_run_goes_on_only_with_the_tools_that_its_key_has_now() {
+    let (_never, hanging) = Reply::after(done());
+    let upstream = Upstream::start([hanging, done(), done()]);
+    let gateway = Gateway::start(&allowing(r#"["*"]"#));
+    publish_order(&gateway, &upstream);
+    let path = start(&gateway, LOOK_TWICE, &KEY_A);
+    upstream.until_received(1);
+    let gateway = gateway.crash(&allowing(r#"["shop-prefab/pay"]"#));
+    let shown = interrupted(&gateway, &path, &KEY_A);
+    let reason = text_at(&shown, "/error/message");
+    assert!(reason.contains("shop-prefab@1.0.0/look"), "{reason}");
+    let refused = gateway.post(&format!("{path}/resume"), &KEY_A, b"");
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    assert!(refused.text().contains("shop-prefab@1.0.0/look"), "{}", refused.text());
+    assert_eq!(upstream.received().len(), 1);
+    // The reason stays until a person resumes the run, which the key allows again.
+    let gateway = gateway.restart(&allowing(r#"["shop-prefab/look"]"#));
+    assert_eq!(text_at(&interrupted(&gateway, &path, &KEY_A), "/error/message"), reason);
+    assert_eq!(gateway.post(&format!("{path}/resume"), &KEY_A, b"").status, 202);
+    assert_eq!(text_at(&ended(&gateway, &path, &KEY_A), "/status"), "succeeded");
+    assert_eq!(upstream.received().len(), 3);
+}
+
+#[test]
+fn a_run_whose_key_has_lost_tools_that_it_does_not_need_goes_on() {
+    let (_never, hanging) = Reply::after(done());
+    let upstream = Upstream::start([hanging, done(), done()]);
+    let gateway = Gateway::start(&allowing(r#"["*"]"#));
+    publish_order(&gateway, &upstream);
+    let path = start(&gateway, LOOK_TWICE, &KEY_A);
+    upstream.until_received(1);
+    let gateway = gateway.crash(&allowing(r#"["shop-prefab/look"]"#));
+    assert_eq!(text_at(&ended(&gateway, &path, &KEY_A), "/status"), "succeeded");
+    assert_eq!(upstream.received().len(), 3);
+}
+
+#[test]
+fn a_published_plan_of_a_run_goes_on_only_with_the_tools_that_the_key_has_now() {
+    let (_never, hanging) = Reply::after(done());
+    let upstream = Upstream::start([done(), hanging, done()]);
+    let gateway = Gateway::start(&allowing(r#"["*"]"#));
+    publish_order(&gateway, &upstream);
+    let path = start(&gateway, ORDER, &KEY_A);
+    upstream.until_received(2);
+    let gateway = gateway.crash(&allowing(r#"["order-prefab/order", "shop-prefab/pay"]"#));
+    let shown = ended(&gateway, &path, &KEY_A);
+    assert_eq!(text_at(&shown, "/status"), "failed", "{shown}");
+    let reason = text_at(&shown, "/steps/0/reason");
+    assert!(reason.contains("there is no tool 'shop-prefab/look'"), "{reason}");
+    assert_eq!(upstream.received().len(), 2);
 }
 
 #[test]
@@ -108,7 +163,7 @@ fn a_run_that_waits_for_its_first_start_is_started_by_no_restart() {
     let other = start(&gateway, look, &[]);
     upstream.until_received(1);
     let gateway = gateway.crash(LOCAL);
-    ended(&gateway, &other);
+    ended(&gateway, &other, &[]);
     let shown = gateway.get(&deferred, &[]).ok().json();
     assert_eq!(text_at(&shown, "/steps/0/state"), "pending", "{shown}");
     assert_eq!(upstream.received().len(), 2);
@@ -116,7 +171,7 @@ fn a_run_that_waits_for_its_first_start_is_started_by_no_restart() {
     assert_eq!(gateway.post(&format!("{deferred}/resume"), &[], b"").status, 202);
     upstream.until_received(3);
     let gateway = gateway.crash(LOCAL);
-    assert_eq!(text_at(&ended(&gateway, &deferred), "/status"), "succeeded");
+    assert_eq!(text_at(&ended(&gateway, &deferred, &[]), "/status"), "succeeded");
 }
 
 #[test]
@@ -165,7 +220,7 @@ fn few_runs_are_continued_at_once() {
         release.send(()).unwrap();
     }
     for path in paths {
-        assert_eq!(text_at(&ended(&gateway, &path), "/status"), "succeeded");
+        assert_eq!(text_at(&ended(&gateway, &path, &[]), "/status"), "succeeded");
     }
 }
 

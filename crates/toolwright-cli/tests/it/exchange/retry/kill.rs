@@ -5,10 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use tempfile::TempDir;
+use toolwright_core::object;
 
 use super::super::tools::{CHAT, question};
 use super::{KEY, WRITE, answer, config, effects, post, said, writes};
 use crate::gateway::{Asking, Gateway, Reply, Upstream, until};
+use crate::mcp::send_at;
 
 const COMMIT: (&str, &str) = ("toolwright-tools", "git_commit");
 
@@ -73,16 +75,9 @@ fn a_kill_between_an_effect_and_its_record_is_detected_after_the_restart() {
 
 /// Commits over MCP.
 fn mcp_commit(gateway: &Gateway, key: (&str, &str)) -> Asking {
-    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"git_commit",
-        "arguments":{"message":"in words"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    let headers = [
-        key,
-        ("mcp-protocol-version", "2026-07-28"),
-        ("mcp-method", "tools/call"),
-        ("mcp-name", "git_commit"),
-    ];
-    gateway.ask("POST", "/mcp", &headers, body.as_bytes())
+    let arguments = object! {"message": "in words"};
+    let params = object! {"name": "git_commit", "arguments": arguments};
+    send_at(gateway, "/mcp", &[key], "tools/call", params)
 }
 
 #[test]
