@@ -43,16 +43,22 @@ pub fn publish_shop(data: &Path, upstream: &Upstream, description: &str) {
 
 /// Publishes the shop, and the plan `order`, which calls one function after the other.
 pub fn publish_order(gateway: &Gateway, upstream: &Upstream) {
-    publish_shop(&gateway.data(), upstream, "Does it.");
-    let plan = r#"{"plan":"1","steps":{"pay":{"tool":"shop-prefab/pay"},
-        "look":{"tool":"shop-prefab/look","after":["pay"]}},"outputs":{"seen":{"$from":"look/seen"}}}"#;
-    publish_plan(gateway, "order", plan);
+    publish_order_in(&gateway.data(), upstream);
 }
 
-fn publish_plan(gateway: &Gateway, name: &str, plan: &str) {
+/// Like [`publish_order`], in a data folder.
+pub fn publish_order_in(data: &Path, upstream: &Upstream) {
+    publish_shop(data, upstream, "Does it.");
+    let plan = r#"{"plan":"1","steps":{"pay":{"tool":"shop-prefab/pay"},
+        "look":{"tool":"shop-prefab/look","after":["pay"]}},"outputs":{"seen":{"$from":"look/seen"}}}"#;
+    publish_plan_in(data, "order", plan);
+}
+
+/// Publishes a plan as a function of `order-prefab`.
+pub fn publish_plan_in(data: &Path, name: &str, plan: &str) {
     let function = object! {"name": name, "description": "Runs a plan.", "plan": json(plan)};
-    publish(
-        gateway,
+    publish_in(
+        data,
         &object! {
             "id": "order-prefab", "version": "1.0.0", "name": "Orders", "description": "Orders things.",
             "runtime": object! {"plan": Object::new()}, "functions": vec![function]
@@ -61,12 +67,12 @@ fn publish_plan(gateway: &Gateway, name: &str, plan: &str) {
     );
 }
 
-fn done() -> Reply {
+pub fn done() -> Reply {
     Reply::json(200, r#"{"seen":true}"#)
 }
 
 /// The number of requests for a function.
-fn calls(upstream: &Upstream, function: &str) -> usize {
+pub fn calls(upstream: &Upstream, function: &str) -> usize {
     upstream.received().iter().filter(|own| own.everything().contains(function)).count()
 }
 
@@ -89,7 +95,7 @@ pub fn ended(gateway: &Gateway, path: &str) -> Json {
     })
 }
 
-const ORDER: &str = r#"{"plan":"1","steps":{"order":{"tool":"order-prefab/order"}},
+pub const ORDER: &str = r#"{"plan":"1","steps":{"order":{"tool":"order-prefab/order"}},
     "outputs":{"seen":{"$from":"order/seen"}}}"#;
 
 #[test]
@@ -205,14 +211,14 @@ fn a_killed_run_repeats_no_call_of_a_plan_within_a_published_plan() {
 }
 
 /// Reads a file and writes it, which needs approval.
-const COPY: &str = r#"{"plan":"1","inputs":{"type":"object","properties":{"to":{"type":"string"}}},"steps":{
+pub const COPY: &str = r#"{"plan":"1","inputs":{"type":"object","properties":{"to":{"type":"string"}}},"steps":{
     "read":{"tool":"read_file","args":{"path":"a.txt"}},
     "write":{"tool":"write_file","args":{"path":{"$from":"inputs/to"},"content":{"$from":"read"}}}}}"#;
 
 #[test]
 fn a_call_within_a_published_plan_asks_in_the_name_of_its_step_and_only_of_a_run() {
     let gateway = gateway();
-    publish_plan(&gateway, "copy", COPY);
+    publish_plan_in(&gateway.data(), "copy", COPY);
     let outer = r#"{"plan":"1","steps":{
         "copies":{"tool":"order-prefab/copy","each":["b.txt","d.txt"],"args":{"to":{"$from":"item"}}}}}"#;
     let run = started(&gateway, outer, Object::new());
