@@ -27,16 +27,18 @@ pub const HANG: Duration = Duration::from_secs(30);
 /// Listens on a free loopback port.
 const LOOPBACK: [&str; 2] = ["--listen", "127.0.0.1:0"];
 
+/// The default data folder, in the folder in which a gateway starts.
+pub const DATA: &str = ".toolwright";
+
 /// The key of the upstreams in these tests.
 pub const UPSTREAM_KEY: &str = "sk-upstream-secret";
 
-/// A gateway process. It is killed when the test ends.
+/// A gateway process in a folder of its own, with the default data folder. It is killed when the test ends.
 pub struct Gateway {
     child: Child,
     /// The address that it listens on
     pub address: SocketAddr,
     folder: TempDir,
-    data: PathBuf,
     log: Arc<Mutex<String>>,
 }
 
@@ -91,24 +93,19 @@ impl Gateway {
 
     /// The data folder.
     pub fn data(&self) -> PathBuf {
-        self.data.clone()
+        self.folder.path().join(DATA)
     }
 
-    /// Starts a gateway as a person does: in a folder with its configuration, with the default data folder and a
-    /// umask that takes no permission away.
+    /// Starts a gateway with the environment of this process, and a umask that takes no permission away.
     pub fn start_by_hand(folder: TempDir, config: &str) -> Gateway {
-        let mut command = by_hand(folder.path());
-        std::fs::write(folder.path().join("toolwright.toml"), config).unwrap();
-        command.arg("serve").args(LOOPBACK).env("UPSTREAM_KEY", UPSTREAM_KEY);
-        let data = folder.path().join(".toolwright");
-        Gateway::start_command(command, folder, data)
+        Gateway::start_by(by_hand(folder.path()), folder, config, &LOOPBACK)
     }
 
     /// Starts a gateway whose data are on a tmpfs of `kilobytes` KiB, mounted in a user namespace.
     /// The file system is visible below [`Gateway::root`].
     pub fn start_on_disk(kilobytes: usize) -> Gateway {
         let folder = tempfile::tempdir().unwrap();
-        let data = folder.path().join("data");
+        let data = folder.path().join(DATA);
         std::fs::create_dir(&data).unwrap();
         let script =
             format!("mount -t tmpfs -o size={kilobytes}k tmpfs {} && exec \"$@\"", data.display());
@@ -142,19 +139,12 @@ impl Gateway {
         config: &str,
         arguments: &[&str],
     ) -> Gateway {
-        let file = folder.path().join("toolwright.toml");
-        std::fs::write(&file, config).unwrap();
-        let data = folder.path().join("data");
-        command
-            .args(["serve", "--config", file.to_str().unwrap()])
-            .args(arguments)
-            .args(["--data", data.to_str().unwrap()])
-            .env("UPSTREAM_KEY", UPSTREAM_KEY);
-        Gateway::start_command(command, folder, data)
-    }
-
-    fn start_command(mut command: Command, folder: TempDir, data: PathBuf) -> Gateway {
+        std::fs::write(folder.path().join("toolwright.toml"), config).unwrap();
         let mut child = command
+            .current_dir(folder.path())
+            .arg("serve")
+            .args(arguments)
+            .env("UPSTREAM_KEY", UPSTREAM_KEY)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -187,7 +177,7 @@ impl Gateway {
             child.wait().unwrap();
             panic!("does not start: {}", log.lock().unwrap());
         };
-        Gateway { child, address, folder, data, log }
+        Gateway { child, address, folder, log }
     }
 
     /// Posts a body and returns the complete reply.
@@ -244,7 +234,7 @@ impl Gateway {
     pub fn end(mut self) -> Vec<ExchangeEntry> {
         self.signal("TERM");
         self.child.wait().unwrap();
-        let ledger = SqliteLedger::open(self.data.join("ledger.sqlite")).unwrap();
+        let ledger = SqliteLedger::open(self.data().join("ledger.sqlite")).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let query = Query::new().with_kind(Kind::Exchange);
         let mut entries = runtime.block_on(ledger.entries(&query)).unwrap();

@@ -15,7 +15,7 @@ use toolwright_runtime::call::ResultSource;
 use toolwright_runtime::ledger::{CallEntry, Overflow, SqliteLedger};
 
 use crate::gateway::vendor::vendor;
-use crate::gateway::{Gateway, Upstream, table, until};
+use crate::gateway::{DATA, Gateway, Upstream, table, until};
 use crate::run::toolwright;
 
 const CHAT: &str = r#"{"model":"offline/rules","messages":[{"role":"user","content":"hello"}]}"#;
@@ -328,7 +328,7 @@ fn all_entries_are_exported() {
 #[test]
 fn old_entries_are_removed_and_verification_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
+    let data = folder.path().join(DATA);
     aged(&data, &[9, 8, 0], &["alice"]);
     let (_, head, _) = run(&data, &["verify", "--json"]);
     let head = Json::parse(&head).unwrap().get("head").unwrap().as_str().unwrap().to_owned();

@@ -1,6 +1,7 @@
 //! `toolwright plan`: the schema, the check, the view and the import of an edited view, pictures, Arazzo.
 
 mod make;
+mod nested;
 mod record;
 mod run;
 

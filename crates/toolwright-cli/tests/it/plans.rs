@@ -372,7 +372,7 @@ fn a_published_plan_is_called_as_a_function() {
     std::fs::write(folder.path().join("plan.json"), plan).unwrap();
     std::fs::write(folder.path().join("toolwright.toml"), TOOLS).unwrap();
     let run = |arguments: &[&str]| toolwright_in(folder.path(), arguments, b"");
-    let publish = ["plan", "publish", "plan.json", "--data", "data", "--version", "1.0.0", "--as"];
+    let publish = ["plan", "publish", "plan.json", "--version", "1.0.0", "--as"];
     let publish = |name: &str| run(&[&publish[..], &[name]].concat());
     assert_eq!(publish("file-prefab").code, 2);
     let published = publish("file-prefab/read_text");
@@ -382,28 +382,11 @@ fn a_published_plan_is_called_as_a_function() {
         "{}",
         published.stderr
     );
-    let again = run(&[
-        "plan",
-        "publish",
-        "plan.json",
-        "--data",
-        "data",
-        "--version",
-        "1.1.0",
-        "--as",
-        "file-prefab/copy",
-    ]);
+    let again =
+        run(&["plan", "publish", "plan.json", "--version", "1.1.0", "--as", "file-prefab/copy"]);
     assert_eq!(again.code, 0, "{}", again.stderr);
-    let called = run(&[
-        "catalog",
-        "--data",
-        "data",
-        "call",
-        "file-prefab",
-        "read_text",
-        "--args",
-        r#"{"path":"a.txt"}"#,
-    ]);
+    let called =
+        run(&["catalog", "call", "file-prefab", "read_text", "--args", r#"{"path":"a.txt"}"#]);
     assert_eq!(Json::parse(&called.text()).unwrap(), json(r#"{"text":"α"}"#), "{}", called.stderr);
 
     let key = |name: &str, tools: &str| {

@@ -3,16 +3,21 @@
 use std::fs;
 
 use rusqlite::Connection;
+use toolwright_catalog::openapi::{ImportOptions, import};
 use toolwright_catalog::{
     Access, Catalog, Dictionary, Manifest, Package, PrefabHit, PublishOptions, SearchOptions,
     Visibility,
 };
-use toolwright_core::Json;
+use toolwright_core::{Json, object};
+use toolwright_json::Object;
 
 use toolwright_testing::process::{self, Player};
 
 const FILE_PROCESSING: &str =
     include_str!("../../../../../fixtures/catalog/file-processing-prefab/prefab.json");
+
+/// The operations of GitHub's OpenAPI document: id and summary.
+const GITHUB: &str = include_str!("../../../../../fixtures/catalog/github/operations.tsv");
 
 /// Prefabs of one function each.
 fn packages(count: usize) -> Vec<Package> {
@@ -31,6 +36,22 @@ fn packages(count: usize) -> Vec<Package> {
 
 fn file_processing() -> Package {
     Package::new(Manifest::parse(&Json::parse(FILE_PROCESSING).unwrap()).unwrap())
+}
+
+/// A prefab of all functions of GitHub's OpenAPI document.
+fn github() -> Package {
+    let mut paths = Object::new();
+    for line in GITHUB.lines() {
+        let (id, summary) = line.split_once('\t').unwrap();
+        let operation = object! {"operationId": id, "summary": summary, "responses": Object::new()};
+        paths.insert(format!("/{id}"), object! {"get": operation});
+    }
+    let document = object! {
+        "openapi": "3.1.0", "info": object! {"title": "GitHub", "version": "1.0.0"},
+        "servers": vec![object! {"url": "https://api.github.com"}], "paths": paths
+    };
+    let imported = import(&document.into(), &ImportOptions::new()).unwrap();
+    Package::new(Manifest::parse(&imported.manifest).unwrap())
 }
 
 fn ids(catalog: &Catalog, access: &Access, query: &str, options: &SearchOptions) -> Vec<String> {
@@ -70,6 +91,20 @@ fn a_dictionary_translates_queries() {
     catalog.set_dictionary(Dictionary::parse(entries).unwrap());
     let hits = catalog.recommend(&all, need, &options).unwrap();
     assert_eq!(hits[0].prefab.manifest.id.as_str(), "prefab-0");
+}
+
+#[test]
+fn a_summary_finds_its_function_among_all_of_github() {
+    let package = github();
+    assert_eq!(package.manifest().functions.len(), 1_223);
+    let data = tempfile::tempdir().unwrap();
+    let catalog = Catalog::open(data.path()).unwrap();
+    catalog.publish(package, PublishOptions::default()).unwrap();
+    let (all, options) = (Access::everything(), SearchOptions::default());
+    let query = "list pull requests";
+    for hits in [catalog.search(&all, query, &options), catalog.recommend(&all, query, &options)] {
+        assert_eq!(hits.unwrap()[0].functions[0].name, "pulls_list");
+    }
 }
 
 #[test]

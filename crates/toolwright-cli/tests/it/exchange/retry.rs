@@ -11,7 +11,9 @@ use toolwright_gateway::key::KeyHash;
 use toolwright_runtime::store::expiring::{Entry, ExpiringStore, Limits, Outcome, Scope};
 
 use super::tools::{CHAT, TOOLS, call, question, streamed, whole};
-use crate::gateway::{Answer, Gateway, Received, Reply, Upstream, at, items_at, table, text_at};
+use crate::gateway::{
+    Answer, DATA, Gateway, Received, Reply, Upstream, at, items_at, table, text_at,
+};
 
 const MESSAGES: &str = "/v1/messages";
 const WRITE: (&str, &str) = ("toolwright-tools", "write_file");
@@ -201,7 +203,7 @@ fn without_a_key_only_sdk_headers_mark_a_retry() {
 #[test]
 fn a_retry_without_a_key_finds_its_run_although_runs_with_keys_fill_the_limit() {
     let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
+    let data = folder.path().join(DATA);
     std::fs::create_dir(&data).unwrap();
     let store = ExpiringStore::open(data.join("store.sqlite")).unwrap();
     let limits = Limits { lifetime: Duration::from_hours(24), bytes: 64 << 20, entries: 10_000 };

@@ -10,7 +10,7 @@ use super::assert_well;
 use crate::exchange::tools::TOOLS;
 use crate::gateway::upstream::{Reply, Upstream};
 use crate::gateway::{Gateway, items_at, text_at};
-use crate::plans::nested::{LOCAL, publish, publish_plan, publish_plans};
+use crate::plans::nested::{LOCAL, publish, publish_plan, publish_plans_in};
 
 /// The memory of the gateway, and the limit for the rest of its process.
 const MEMORY: usize = 64 << 20;
@@ -120,7 +120,7 @@ fn published_plans_that_multiply_their_values_are_refused_and_stay_within_the_me
         ("outputs", plan(&steps(1, &take("")), &outputs)),
         ("results", plan(&steps(14, r#"{"tool":"echo-prefab/give"}"#), "")),
     ];
-    publish_plans(&gateway, &plans);
+    publish_plans_in(&gateway.data(), &plans);
     let inputs = format!(r#"{{"s":"{}"}}"#, "x".repeat(3 << 19));
     for (name, _) in plans {
         let within = format!(

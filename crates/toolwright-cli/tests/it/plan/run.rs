@@ -22,6 +22,24 @@ fn text(document: &Json, name: &str) -> String {
     document.get(name).and_then(Json::as_str).unwrap_or_default().to_owned()
 }
 
+/// Starts a run of `plan.json`, kills its process after `meanwhile`, and returns the run.
+pub fn killed(folder: &Path, meanwhile: impl FnOnce()) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_toolwright"))
+        .current_dir(folder)
+        .args(["plan", "run", "plan.json"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    meanwhile();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    line.trim().strip_prefix("run ").unwrap_or_else(|| panic!("{line}")).to_owned()
+}
+
 #[test]
 fn a_plan_runs_and_its_outputs_are_printed() {
     let folder = folder(&[("plan.json", COPY), ("a.txt", "α")]);
@@ -114,19 +132,8 @@ fn a_run_that_is_interrupted_has_named_itself() {
         format!("[mcp.s]\ncommand = [\"python3\", \"{server}\", \"hang\", \"cancelled\"]\n");
     let steps = r#"{"plan":"1","steps":{"wait":{"tool":"s_hang"}}}"#;
     let folder = folder(&[("plan.json", steps), ("toolwright.toml", &config)]);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_toolwright"))
-        .current_dir(folder.path())
-        .args(["plan", "run", "plan.json"])
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let run = line.trim().strip_prefix("run ").unwrap_or_else(|| panic!("{line}"));
-    let report = json(&plan(folder.path(), &["show", run, "--json"], ""));
+    let run = killed(folder.path(), || {});
+    let report = json(&plan(folder.path(), &["show", &run, "--json"], ""));
     assert_eq!(text(&report, "status"), "interrupted");
 }
 

@@ -43,24 +43,29 @@ pub fn publish_shop(data: &Path, upstream: &Upstream, description: &str) {
 
 /// Publishes the shop, and the plan `order`, which calls one function after the other.
 pub fn publish_order(gateway: &Gateway, upstream: &Upstream) {
-    publish_shop(&gateway.data(), upstream, "Does it.");
+    publish_order_in(&gateway.data(), upstream);
+}
+
+/// Like [`publish_order`], in a data folder.
+pub fn publish_order_in(data: &Path, upstream: &Upstream) {
+    publish_shop(data, upstream, "Does it.");
     let plan = r#"{"plan":"1","steps":{"pay":{"tool":"shop-prefab/pay"},
         "look":{"tool":"shop-prefab/look","after":["pay"]}},"outputs":{"seen":{"$from":"look/seen"}}}"#;
-    publish_plan(gateway, "order", plan);
+    publish_plans_in(data, &[("order", plan.to_owned())]);
 }
 
 pub fn publish_plan(gateway: &Gateway, name: &str, plan: &str) {
-    publish_plans(gateway, &[(name, plan.to_owned())]);
+    publish_plans_in(&gateway.data(), &[(name, plan.to_owned())]);
 }
 
-/// Publishes plans as functions of one prefab.
-pub fn publish_plans(gateway: &Gateway, plans: &[(&str, String)]) {
+/// Publishes plans as functions of `order-prefab`, in a data folder.
+pub fn publish_plans_in(data: &Path, plans: &[(&str, String)]) {
     let function = |(name, plan): &(&str, String)| {
         object! {"name": *name, "description": "Runs a plan.", "plan": json(plan)}
     };
     let functions: Vec<_> = plans.iter().map(function).collect();
-    publish(
-        gateway,
+    publish_in(
+        data,
         &object! {
             "id": "order-prefab", "version": "1.0.0", "name": "Orders", "description": "Orders things.",
             "runtime": object! {"plan": Object::new()}, "functions": functions
