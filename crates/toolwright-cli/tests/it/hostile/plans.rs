@@ -2,6 +2,7 @@
 //! refused.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use toolwright_core::{Json, object};
 
@@ -267,4 +268,41 @@ fn fifty_large_bodies_for_runs_and_published_plans_stay_within_the_memory() {
             flood(&gateway, method, &path, body);
         }
     }
+}
+
+#[test]
+fn the_health_is_answered_while_large_runs_are_shown() {
+    let gateway = Gateway::start(LOCAL);
+    let _upstream = publish_echo(&gateway);
+    let lists = vec!["[]"; 100_000].join(",");
+    let inputs = format!(r#"{{"s":[[{lists}],"{}"]}}"#, "x".repeat(700_000));
+    let plan = r#"{"plan":"1","inputs":{"type":"object"},"steps":{"s":{"tool":"echo-prefab/take"}},
+        "outputs":{"x":{"$from":"inputs/s"}}}"#;
+    let shown = run(&gateway, plan, &inputs);
+    assert_eq!(text_at(&shown, "/status"), "succeeded");
+    let path = format!("/v1/plans/{}", text_at(&shown, "/run"));
+    // All are sent before the first request for the health.
+    let views = ["", "/events", "/plan"].iter().cycle().take(24);
+    let ask = |view| gateway.ask("GET", &format!("{path}{view}"), &[], b"");
+    let asking: Vec<_> = views.map(ask).collect();
+    let (count, open) = (asking.len(), AtomicUsize::new(asking.len()));
+    std::thread::scope(|scope| {
+        for asking in asking {
+            let open = &open;
+            scope.spawn(move || {
+                assert_eq!(asking.status(), 200);
+                open.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+        for _ in 0..20 {
+            gateway.get("/healthz", &[]).ok();
+        }
+        // Were the views made on the threads of connections, the health would wait for nearly all of them.
+        let open = open.load(Ordering::SeqCst);
+        assert!(
+            open > count / 2,
+            "the health was answered after {} of {count} views",
+            count - open
+        );
+    });
 }
