@@ -285,7 +285,7 @@ fn the_health_is_answered_while_large_runs_are_shown() {
     let views = ["", "/events", "/plan"].iter().cycle().take(24);
     let ask = |view| gateway.ask("GET", &format!("{path}{view}"), &[], b"");
     let asking: Vec<_> = views.map(ask).collect();
-    let open = AtomicUsize::new(asking.len());
+    let (count, open) = (asking.len(), AtomicUsize::new(asking.len()));
     std::thread::scope(|scope| {
         for asking in asking {
             let open = &open;
@@ -297,6 +297,12 @@ fn the_health_is_answered_while_large_runs_are_shown() {
         for _ in 0..20 {
             gateway.get("/healthz", &[]).ok();
         }
-        assert!(open.load(Ordering::SeqCst) > 0, "the health was answered after all views");
+        // Were the views made on the threads of connections, the health would wait for nearly all of them.
+        let open = open.load(Ordering::SeqCst);
+        assert!(
+            open > count / 2,
+            "the health was answered after {} of {count} views",
+            count - open
+        );
     });
 }
