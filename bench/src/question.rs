@@ -3,13 +3,14 @@
 
 mod agent;
 
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{HeaderMap, Request, Uri};
 use serde_json::{Value, json};
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use crate::nonce::Nonce;
 

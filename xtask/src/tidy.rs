@@ -133,6 +133,7 @@ const RULES: &[(&str, Rule)] = &[
     ("a crate is one room", size::crates_are_small),
     ("a function is short", size::functions_are_short),
     ("a file has a name of its own", file::has_a_name_of_its_own),
+    ("imports are in order", file::imports_in_order),
     ("nothing is left for later", file::leaves_nothing_for_later),
     ("a crate has one integration test binary", file::has_one_test_binary),
     ("tests sleep briefly", file::tests_sleep_briefly),

@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use semver::Version;
+use toolwright_runtime::Scope;
 
 use super::manifest::{PrefabId, Visibility};
-use toolwright_runtime::Scope;
 
 type Filter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 type Stated = Arc<dyn Fn(&str) -> Option<Visibility> + Send + Sync>;

@@ -22,11 +22,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Transaction;
 use toolwright_core::date;
+use toolwright_runtime::store::{StoreError, Writer};
+use toolwright_transport::private_file;
 
 use self::upload::Incoming;
 use super::signing::{SigningKey, SigningKeyError};
-use toolwright_runtime::store::{StoreError, Writer};
-use toolwright_transport::private_file;
 
 pub use link::{LinkError, LinkPurpose};
 pub use upload::Upload;

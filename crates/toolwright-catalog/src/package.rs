@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use toolwright_core::Json;
+use toolwright_json::canonical;
+use toolwright_transport::private_file;
 
 use super::manifest::{Manifest, ManifestFault, McpServer, Runtime};
 use super::version::PrefabVersion;
-use toolwright_json::canonical;
-use toolwright_transport::private_file;
 
 /// Names of manifests in a folder.
 pub const MANIFESTS: [&str; 2] = ["prefab.json", "prefab.toml"];

@@ -9,11 +9,6 @@ use http::{Method, Request, Uri};
 use toolwright_core::{Json, Tool, object, percent};
 use toolwright_dialects::frame::{FrameError, FrameReader, Framing};
 use toolwright_json::Object;
-
-use super::access::tool_name;
-use super::manifest::FILES;
-use super::runtime::http::is_unprocessed;
-use super::runtime::{FunctionStream, StreamError, with_files};
 use toolwright_runtime::error::IN_DOUBT;
 use toolwright_runtime::handler::ToolResult;
 use toolwright_runtime::redact::known::KnownSecrets;
@@ -21,6 +16,11 @@ use toolwright_runtime::toolbox::CompiledTool;
 use toolwright_runtime::{Handler, Output, ToolError};
 use toolwright_transport::secret::SecretString;
 use toolwright_transport::{HttpClient, HttpFault, Incoming, TransportError, begins_with};
+
+use super::access::tool_name;
+use super::manifest::FILES;
+use super::runtime::http::is_unprocessed;
+use super::runtime::{FunctionStream, StreamError, with_files};
 
 /// Deadline of a request that reads definitions.
 const READ_DEADLINE: Duration = Duration::from_secs(10);

@@ -10,14 +10,22 @@ mod process;
 mod stream;
 mod workspace;
 
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use toolwright_core::schema::SchemaError;
 use toolwright_core::{Json, Tool, object};
 use toolwright_json::Object;
+use toolwright_plan::plan_tool_with;
+use toolwright_runtime::bounded::BoundedMap;
+use toolwright_runtime::process::Confinement;
+use toolwright_runtime::redact::known::KnownSecrets;
+use toolwright_runtime::toolbox::CompiledTool;
+use toolwright_runtime::{Effect, Fill, Handler, ToolError, Toolbox};
+use toolwright_transport::secret::SecretString;
 
 use super::access::{Access, exact_tool_name, tool_name};
 use super::files::{FileError, Files};
@@ -30,14 +38,6 @@ use http::{HttpFunction, HttpRuntime};
 use process::ProcessFunction;
 pub use stream::EventSender;
 pub(super) use stream::{FunctionStream, StreamError};
-use tokio::runtime::Handle;
-use toolwright_plan::plan_tool_with;
-use toolwright_runtime::bounded::BoundedMap;
-use toolwright_runtime::process::Confinement;
-use toolwright_runtime::redact::known::KnownSecrets;
-use toolwright_runtime::toolbox::CompiledTool;
-use toolwright_runtime::{Effect, Fill, Handler, ToolError, Toolbox};
-use toolwright_transport::secret::SecretString;
 
 /// Maximum number of compiled functions.
 const MAX_COMPILED: usize = 4096;

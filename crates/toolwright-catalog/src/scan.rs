@@ -2,9 +2,9 @@
 
 use toolwright_core::Json;
 use toolwright_json::pointer;
+use toolwright_runtime::redact;
 
 use super::manifest::ManifestFault;
-use toolwright_runtime::redact;
 
 /// Members that give a parameter a value. Examples show the form of one, and are judged by their own form.
 const VALUES: [&str; 2] = ["default", "const"];

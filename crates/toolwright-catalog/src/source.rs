@@ -1,12 +1,13 @@
 //! The functions of a catalog as tools of a toolbox.
 
-use super::access::{Access, split_tool_name, tool_name};
-use super::error::LookupError;
-use super::tools::{CatalogFuture, LocalCatalog};
 use toolwright_runtime::Handler;
 use toolwright_runtime::toolbox::{
     CompiledTool, MissingTool, SourceError, SourceFuture, ToolPage, ToolSource,
 };
+
+use super::access::{Access, split_tool_name, tool_name};
+use super::error::LookupError;
+use super::tools::{CatalogFuture, LocalCatalog};
 
 /// The functions of a catalog, as tools with the names `prefab/function` (see
 /// [`tool_name`](super::tool_name)) for the latest version, and `prefab@version/function` for an exact one. Both are known

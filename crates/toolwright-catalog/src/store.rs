@@ -11,15 +11,17 @@ mod rows;
 mod search;
 mod seed;
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use semver::Version;
 use toolwright_core::{Json, suggestions};
+use toolwright_runtime::store::{self, StoreError};
+use toolwright_transport::private_file;
 
 use super::access::Access;
 use super::compatibility::Compatibility;
@@ -33,8 +35,6 @@ use search::{ChangedPrefab, SearchIndex};
 pub use search::{Dictionary, DictionaryError, FunctionHit, PrefabHit, SearchOptions, rank_tools};
 pub(crate) use search::{EmbedTask, Parameters, VectorSource};
 pub use seed::is_builtin;
-use toolwright_runtime::store::{self, StoreError};
-use toolwright_transport::private_file;
 
 /// The word for the latest deployed version.
 pub const LATEST: &str = "latest";

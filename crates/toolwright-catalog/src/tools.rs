@@ -12,6 +12,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use toolwright_core::{Body, Json, object};
+use toolwright_runtime::call::CallResult;
+use toolwright_runtime::handler::ToolResult;
+use toolwright_runtime::prelude::*;
+use toolwright_runtime::{Envelope, Model};
 
 use super::access::Access;
 use super::error::LookupError;
@@ -23,10 +27,6 @@ use super::store::Catalog;
 use super::version::PrefabVersion;
 use embed::Embeddings;
 pub use embed::{EmbedFuture, EmbedKind, Embedder};
-use toolwright_runtime::call::CallResult;
-use toolwright_runtime::handler::ToolResult;
-use toolwright_runtime::prelude::*;
-use toolwright_runtime::{Envelope, Model};
 
 /// Maximum number of characters of the member `content` of a result that a model receives.
 const MAX_CONTENT_CHARS: usize = 2000;

@@ -4,6 +4,12 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use toolwright_core::Json;
+use toolwright_gateway::approvals::{
+    ApprovalRecord, Approvals as Store, Decision, RecordedAnswer, Status, seconds, write_time,
+};
+use toolwright_gateway::gateway::STORE_FILE;
+use toolwright_gateway::telemetry::ledger::FILE;
+use toolwright_gateway::terminal::Escaped;
 use toolwright_runtime::Caller;
 use toolwright_runtime::ledger::{Ledger as _, SqliteLedger};
 use toolwright_runtime::store::ExpiringStore;
@@ -11,12 +17,6 @@ use toolwright_runtime::store::ExpiringStore;
 use super::config::ConfigOptions;
 use super::exit::{self, Failure, Result};
 use super::tools;
-use toolwright_gateway::approvals::{
-    ApprovalRecord, Approvals as Store, Decision, RecordedAnswer, Status, seconds, write_time,
-};
-use toolwright_gateway::gateway::STORE_FILE;
-use toolwright_gateway::telemetry::ledger::FILE;
-use toolwright_gateway::terminal::Escaped;
 
 /// Maximum number of characters of arguments in a table.
 const SHOWN: usize = 60;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use toolwright_core::{Call, Json, Part, Response};
+use toolwright_gateway::terminal;
 use toolwright_plan::record_run;
 use toolwright_runtime::call::CallResult;
 use toolwright_runtime::chat::response;
@@ -15,7 +16,6 @@ use toolwright_runtime::{Agent, Limits, Run};
 use super::exit::{self, Failure, Result};
 use super::input;
 use super::tools::{self, ToolOptions};
-use toolwright_gateway::terminal;
 
 /// The instructions of the model.
 const INSTRUCTIONS: &str = "You answer questions with the tools that you have. Files, git and tables \

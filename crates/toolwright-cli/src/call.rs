@@ -6,14 +6,14 @@ use clap::Args;
 use toolwright_core::args::Change;
 use toolwright_core::json::Object;
 use toolwright_core::{Arguments, Body, Json, Outcome, object};
+use toolwright_gateway::terminal;
+use toolwright_gateway::tools::Tools;
 use toolwright_runtime::Toolbox;
 use toolwright_runtime::call::{CallResult, CallStatus};
 
 use super::exit::{self, Failure, Result};
 use super::input;
 use super::tools::{self, ToolOptions};
-use toolwright_gateway::terminal;
-use toolwright_gateway::tools::Tools;
 
 /// Maximum number of bytes of a result that is shown to a person.
 const MAX_SHOWN_BYTES: usize = 64 << 20;

@@ -11,11 +11,11 @@ mod test;
 use clap::{Args, Subcommand, ValueEnum};
 use toolwright_catalog::{Access, Catalog as Store, LookupError, PrefabVersion, Visibility};
 use toolwright_core::Json;
+use toolwright_gateway::terminal;
 
 use super::config::ConfigOptions;
 use super::exit::{self, Failure, Result};
 use super::tools;
-use toolwright_gateway::terminal;
 
 /// Arguments of `catalog`.
 #[derive(Debug, Args)]

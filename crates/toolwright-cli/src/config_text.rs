@@ -3,11 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::config::{ConfigOptions, environment};
-use super::exit::{self, Result};
 use toolwright_gateway::Config;
 use toolwright_gateway::config::{self, ConfigError};
 use toolwright_gateway::gateway::config::FILE;
+
+use super::config::{ConfigOptions, environment};
+use super::exit::{self, Result};
 
 /// The configuration file.
 pub(crate) struct ConfigText {

@@ -6,11 +6,11 @@ use std::num::NonZeroU64;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use toolwright_core::object;
+use toolwright_gateway::config::name;
+use toolwright_gateway::key::{KeyHash, generate};
 
 use super::config_text;
 use super::exit::{self, Failure, Result};
-use toolwright_gateway::config::name;
-use toolwright_gateway::key::{KeyHash, generate};
 
 /// Arguments of `key`.
 #[derive(Debug, Args)]

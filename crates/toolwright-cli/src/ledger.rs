@@ -10,12 +10,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, date, duration, object};
+use toolwright_gateway::telemetry::ledger::FILE;
+use toolwright_gateway::terminal::{self, counted};
 use toolwright_runtime::ledger::{Checkpoint, Gap, Head, Kind, LedgerFile, Query, Recorded};
 
 use super::config::ConfigOptions;
 use super::exit::{self, Failure, Result};
-use toolwright_gateway::telemetry::ledger::FILE;
-use toolwright_gateway::terminal::{self, counted};
 
 /// Number of entries that are read at a time.
 const PAGE_ENTRIES: usize = 500;

@@ -9,6 +9,11 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use futures_util::future::join_all;
 use toolwright_core::{Arguments, Call, Json, object, suggest};
+use toolwright_gateway::mcp::McpServers;
+use toolwright_gateway::mcp::config::{McpPlace, McpServer};
+use toolwright_gateway::mcp::pins::Pins;
+use toolwright_gateway::telemetry::RequestId;
+use toolwright_gateway::{Config, terminal};
 use toolwright_mcp::server::{Announcer, Exchange, Server, serve_stdio};
 use toolwright_mcp::{Client, ClientError, DefinitionPins, ServerInfo};
 use toolwright_runtime::call::CallStatus;
@@ -19,11 +24,6 @@ use self::login::{Login, Logout};
 use super::config::ConfigOptions;
 use super::exit::{self, Failure, Result};
 use super::{input, tools};
-use toolwright_gateway::mcp::McpServers;
-use toolwright_gateway::mcp::config::{McpPlace, McpServer};
-use toolwright_gateway::mcp::pins::Pins;
-use toolwright_gateway::telemetry::RequestId;
-use toolwright_gateway::{Config, terminal};
 
 /// Arguments of `mcp`.
 #[derive(Debug, Args)]

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tokio::runtime;
-
-use super::config::{ConfigOptions, environment};
-use super::exit::{self, Failure, Result};
 use toolwright_gateway::config::ConfigError;
 use toolwright_gateway::http::{Ended, Reload, Renewal, Signals, address};
 use toolwright_gateway::telemetry::config::LogFormat;
 use toolwright_gateway::telemetry::{Telemetry, log};
 use toolwright_gateway::{Config, Gateway, GatewayServer, ServeError};
+
+use super::config::{ConfigOptions, environment};
+use super::exit::{self, Failure, Result};
 
 /// Arguments of `serve`.
 #[derive(Debug, Clone, Args)]

@@ -7,6 +7,10 @@ use std::sync::Arc;
 use clap::Args;
 use tokio::runtime::{Builder, Runtime};
 use toolwright_core::{Json, Tool, object};
+use toolwright_gateway::config::ConfigError;
+use toolwright_gateway::telemetry::{RequestId, Telemetry};
+use toolwright_gateway::tools::Tools;
+use toolwright_gateway::{Config, Gateway, terminal};
 use toolwright_json::Object;
 use toolwright_mcp::Interaction;
 use toolwright_runtime::call::{Answer, Approval, Policy};
@@ -16,10 +20,6 @@ use toolwright_runtime::{Context, Effect, Session, Toolbox};
 use super::config::{ConfigOptions, environment};
 use super::exit::{self, Failure, Result};
 use super::form::TerminalForm;
-use toolwright_gateway::config::ConfigError;
-use toolwright_gateway::telemetry::{RequestId, Telemetry};
-use toolwright_gateway::tools::Tools;
-use toolwright_gateway::{Config, Gateway, terminal};
 
 /// Arguments that select tools and what they may do.
 #[derive(Debug, Args)]

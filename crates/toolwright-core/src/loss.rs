@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::model::origin::Origin;
-use crate::model::part::CacheMark;
 use toolwright_json::pointer::escape;
 use toolwright_json::{Json, Object};
+
+use crate::model::origin::Origin;
+use crate::model::part::CacheMark;
 
 /// A part of the source that does not reach the target unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]

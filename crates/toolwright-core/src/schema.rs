@@ -34,6 +34,8 @@ mod walk;
 
 use std::borrow::Cow;
 
+use toolwright_json::Json;
+
 pub use at::{Located, expand, locate, schemas_at};
 pub use change::SchemaChange;
 pub use check::{Check, SchemaError};
@@ -44,7 +46,6 @@ pub use violation::{MEMBER_KEYWORDS, Violation};
 
 use crate::profile::SchemaRule;
 use change::Changes;
-use toolwright_json::Json;
 
 /// Maximum number of schemas that are inlined in place of references, for one root schema.
 pub const BUDGET: usize = 10_000;

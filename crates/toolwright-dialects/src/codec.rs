@@ -8,16 +8,17 @@ mod error;
 mod fields;
 mod summary;
 
+use toolwright_core::digest::ConversationDigest;
+use toolwright_core::profile::Profile;
+use toolwright_core::{Dialect, Event, Fault, FaultClass, Part, Request, Response, Tool};
+use toolwright_json::{Json, Object};
+
 pub use embed::{EmbedFormat, EmbedLimits};
 pub use error::{DecodeError, DecodeErrorKind, Result};
 pub use fields::{Fields, elements, parse_frame};
 pub use summary::ResponseSummary;
 
 use crate::frame::{Frame, Framing};
-use toolwright_core::digest::ConversationDigest;
-use toolwright_core::profile::Profile;
-use toolwright_core::{Dialect, Event, Fault, FaultClass, Part, Request, Response, Tool};
-use toolwright_json::{Json, Object};
 
 /// The model and the API version that a request is fitted to; rules differ by both.
 #[derive(Debug, Clone, Copy, Default)]

@@ -10,11 +10,12 @@
 mod decode;
 mod encode;
 
+use toolwright_core::{Dialect, Usage};
+use toolwright_json::Json;
+
 pub use crate::codec::{EmbedFormat, EmbedLimits};
 
 use crate::codec::{Result, WireRequest};
-use toolwright_core::{Dialect, Usage};
-use toolwright_json::Json;
 
 /// A request to embed texts.
 #[must_use]

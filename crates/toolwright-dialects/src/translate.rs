@@ -13,6 +13,11 @@ mod vendor;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use toolwright_core::event::think;
+use toolwright_core::profile::Overrides;
+use toolwright_core::{Call, Request, Response};
+use toolwright_json::{Json, Path};
+
 pub use report::{Entry, Report};
 pub use stream::{StreamReader, StreamTranslator};
 pub use vendor::{VendorCodec, VendorStreamDecoder};
@@ -26,10 +31,6 @@ use crate::fit::restore::{self, Restorer};
 use crate::fit::{Aliases, Refusal, fit};
 use crate::frame::FrameError;
 use crate::reasoning_cache::{self, CachedReasoning};
-use toolwright_core::event::think;
-use toolwright_core::profile::Overrides;
-use toolwright_core::{Call, Request, Response};
-use toolwright_json::{Json, Path};
 
 /// Options for a translation, beyond its source and target dialects: what the caller chooses.
 #[derive(Debug, Clone, Default)]

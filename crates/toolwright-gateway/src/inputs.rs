@@ -5,13 +5,13 @@
 
 pub mod routes;
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::{HeaderMap, HeaderName};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};

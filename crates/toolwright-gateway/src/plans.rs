@@ -3,13 +3,13 @@
 pub mod config;
 pub mod routes;
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{OnceCell, RwLock, broadcast};
 use tokio::task::JoinHandle;

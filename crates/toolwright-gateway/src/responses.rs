@@ -21,10 +21,10 @@ pub mod record;
 pub mod resolve;
 pub mod routes;
 
-use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use toolwright_core::{Fault, FaultClass};
 use toolwright_runtime::store::StoreError;
 use toolwright_runtime::store::expiring::{Entry, ExpiringStore, Outcome, Scope};

@@ -11,11 +11,11 @@ mod secrets;
 mod sse;
 mod stdio;
 
-use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use toolwright_core::{Json, object};

@@ -3,24 +3,24 @@
 //! A host puts an [`Interaction`] into the context of a session. Tools of MCP servers use it; without one, a
 //! server that asks for input is told that the user cancelled.
 
-use parking_lot::Mutex;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
 use toolwright_core::schema::{Check, Violation};
 use toolwright_core::{Json, object};
 use toolwright_json::Object;
+use toolwright_runtime::redact::known::KnownSecrets;
+use toolwright_runtime::session::Pauses;
+use toolwright_runtime::{Scope, Session, ToolError};
 
 use super::message::{Notification, RpcError};
 use super::protocol::{ELICIT, LIST_ROOTS, LOG, METHOD_NOT_FOUND, PROGRESS, SAMPLE};
 use super::redaction;
-use toolwright_runtime::redact::known::KnownSecrets;
-use toolwright_runtime::session::Pauses;
-use toolwright_runtime::{Scope, Session, ToolError};
 
 /// How long a caller may take to answer.
 const ANSWER_DEADLINE: Duration = Duration::from_mins(10);

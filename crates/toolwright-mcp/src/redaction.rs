@@ -3,10 +3,10 @@
 
 use toolwright_core::Json;
 use toolwright_json::Object;
+use toolwright_runtime::redact::known::KnownSecrets;
 
 use super::message::{Message, Notification, Request, Response, RpcError};
 use super::protocol::{ACKNOWLEDGED, ELICIT, PROGRESS, RESOURCE_UPDATED, URL_ELICITATION_REQUIRED};
-use toolwright_runtime::redact::known::KnownSecrets;
 
 /// Places in results that stay as they are. `*` stands for every item or member.
 const RESULT: [&str; 13] = [

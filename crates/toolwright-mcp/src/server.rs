@@ -22,6 +22,7 @@ use std::sync::Arc;
 use toolwright_core::{Json, object};
 use toolwright_dialects::dialect::mcp::Era;
 use toolwright_json::Object;
+use toolwright_runtime::{Session, Toolbox};
 
 pub use features::{Features, FeaturesFuture, NoFeatures, ObserveFuture};
 pub use page::page;
@@ -36,7 +37,6 @@ use super::protocol::{
     SUBSCRIBE, UNSUBSCRIBE, UNSUPPORTED_VERSION, VERSIONS, implementation, meta,
 };
 use pending::PendingCalls;
-use toolwright_runtime::{Session, Toolbox};
 
 /// How long clients may keep a list, in milliseconds.
 const TTL_MS: u64 = 60_000;

@@ -6,13 +6,13 @@
 mod pinned;
 mod remote;
 
-use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use toolwright_core::args::Parameters;
@@ -22,16 +22,16 @@ use toolwright_dialects::dialect::ToolCodec;
 use toolwright_dialects::dialect::mcp::{Era, Mcp};
 use toolwright_dialects::fit::alias::{is_legal_name, legal_name};
 use toolwright_json::Object;
+use toolwright_runtime::toolbox::{SourceError, SourceFuture, SourceProblem, ToolPage, ToolSource};
+use toolwright_runtime::{
+    Effect, Fill, Handler, Session, SlotOutput, ToolError, ValueForm, handle,
+};
 
 use super::client::{Client, ListKind};
 use super::header::{self, ParameterHeader};
 use super::pins::DefinitionPins;
 use pinned::PinnedTools;
 use remote::{RemoteTool, Visibility};
-use toolwright_runtime::toolbox::{SourceError, SourceFuture, SourceProblem, ToolPage, ToolSource};
-use toolwright_runtime::{
-    Effect, Fill, Handler, Session, SlotOutput, ToolError, ValueForm, handle,
-};
 
 /// Names that every vendor accepts.
 const NAMES: NameRule = NameRule { charset: Charset::Word, letter_first: true, max: 64 };

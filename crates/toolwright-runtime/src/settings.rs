@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use toolwright_core::Json;
 use toolwright_core::args::CoercionOptions;
+use toolwright_transport::secret::SecretString;
 
 use crate::error::ToolError;
-use toolwright_transport::secret::SecretString;
 
 toolwright_json::words! {
     /// How a call changes external state, which decides whether it may be repeated.

@@ -1,4 +1,4 @@
-//! Rules about single files: first line, size, name, and forbidden content.
+//! Rules about single files: first line, size, name, order of imports, and forbidden content.
 
 use super::{Finding, Source, Tree};
 
@@ -140,6 +140,35 @@ pub(super) fn has_one_test_binary(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// Imports at the top of a file are those of `std`, then of other crates, then of its own.
+pub(super) fn imports_in_order(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.rust() {
+        let is_module = |name: &str| file.text.contains(&format!("mod {name};"));
+        let place = |root: &str| match root {
+            "std" => 0,
+            "crate" | "super" | "self" => 2,
+            module if is_module(module) => 2,
+            _ => 1,
+        };
+        let mut last = 0;
+        for (at, line) in file.text.lines().enumerate() {
+            let Some(path) = line.strip_prefix("use ") else {
+                // Attributes and other items begin another group.
+                last = if line.starts_with([' ', '}']) || line.is_empty() { last } else { 0 };
+                continue;
+            };
+            let root = path.split([':', ';']).next().unwrap_or_default();
+            if place(root) < last {
+                let what = format!("imports {root} late; std is first, other crates follow");
+                findings.push(file.finding(at + 1, what));
+            }
+            last = place(root);
+        }
+    }
+    findings
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,6 +198,17 @@ mod tests {
         assert_eq!(one(path, &"line\n".repeat(300), grows_long), NONE);
         let early = format!("#[cfg(test)]\nfn of() {{}}\n{}", "line\n".repeat(600));
         assert_eq!(one(path, &early, is_short).len(), 1);
+    }
+
+    #[test]
+    fn imports_out_of_order_are_found() {
+        let check = |text: &str| one("crates/a/src/b.rs", text, imports_in_order).len();
+        assert_eq!(
+            check("use std::a;\n\nuse other::{\n    b,\n};\n\nuse c::D;\nuse crate::d;\nmod c;"),
+            0
+        );
+        assert_eq!(check("use crate::a;\n#[cfg(x)]\nuse std::b;"), 0);
+        assert_eq!(check("use other::a;\nuse std::b;\nuse super::c;\n\nuse other::d;"), 2);
     }
 
     #[test]

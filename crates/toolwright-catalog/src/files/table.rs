@@ -1,9 +1,9 @@
 //! The table of files: one row for each, complete or reserved.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use toolwright_runtime::store::{Kind, Safety};
 
 use super::{FileFilter, FilePage, FileUrl, Lifetime, StoredFile};
-use toolwright_runtime::store::{Kind, Safety};
 
 /// The format of the table's file.
 pub(super) const FILES: Kind = Kind {

@@ -1,18 +1,18 @@
 //! Uploads: bytes that are written as they arrive.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use toolwright_transport::private_file;
 
 use super::{
     FileError, FileUrl, Files, INCOMING, Lifetime, Result, StoredFile, blocking, failed, seconds,
     table, url,
 };
-use toolwright_transport::private_file;
 
 /// Size of the buffer of [`Upload::copy`] in bytes.
 const BUFFER: usize = 64 << 10;

@@ -7,12 +7,12 @@ use toolwright_core::schema::Check;
 use toolwright_core::{Json, duration, object};
 use toolwright_json::{Object, pointer};
 use toolwright_plan::Plan;
+use toolwright_runtime::Effect;
 
 use super::runtime::Runtime;
 use super::vocabulary::{self, Unmarked};
 use super::{Fields, Node, definition};
 use crate::binding::{Binding, Credential};
-use toolwright_runtime::Effect;
 
 /// The member of the arguments that has the links to input files.
 pub const FILES: &str = "files";

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use toolwright_core::schema::Check;
+use toolwright_runtime::settings::Effect;
 
 use super::*;
-use toolwright_runtime::settings::Effect;
 
 const FILE_PROCESSING: &str =
     include_str!("../../../../fixtures/catalog/file-processing-prefab/prefab.json");

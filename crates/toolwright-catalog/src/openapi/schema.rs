@@ -8,11 +8,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use toolwright_core::{Json, object};
 use toolwright_json::Object;
+use toolwright_runtime::redact;
 
 use super::Refusal;
 use super::document::{Document, Format, Node};
 use super::name::{Names, identifier, shorten};
-use toolwright_runtime::redact;
 
 /// Which way values go: read-only properties are not sent, write-only ones not received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,12 +2,12 @@
 
 use toolwright_core::Json;
 use toolwright_core::schema::Check;
+use toolwright_runtime::process::find_program;
 
 use super::{FunctionError, Runner};
 use crate::access::tool_name;
 use crate::manifest::{Function, Runtime};
 use crate::version::PrefabVersion;
-use toolwright_runtime::process::find_program;
 
 /// What a call of a function needs, and whether it is there.
 #[derive(Debug)]

@@ -19,6 +19,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{StatusCode, Uri};
 use toolwright_json::Object;
+use toolwright_plan::Reservation;
+use toolwright_runtime::Context;
+use toolwright_runtime::handler::ToolResult;
+use toolwright_runtime::redact::known::KnownSecrets;
+use toolwright_transport::HttpClient;
+use toolwright_transport::secret::SecretString;
 
 pub(super) use auth::missing_secret;
 pub use auth::{MISSING_SECRET, Secrets};
@@ -29,12 +35,6 @@ pub(crate) use response::is_unprocessed;
 use crate::binding::Binding;
 use auth::TokenSources;
 use request::Draft;
-use toolwright_plan::Reservation;
-use toolwright_runtime::Context;
-use toolwright_runtime::handler::ToolResult;
-use toolwright_runtime::redact::known::KnownSecrets;
-use toolwright_transport::HttpClient;
-use toolwright_transport::secret::SecretString;
 
 /// Runs functions as HTTP requests. Clones share connections and access tokens.
 #[derive(Debug, Clone)]

@@ -20,13 +20,6 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use toolwright_core::{Json, Tool, object};
 use toolwright_json::Object;
-
-use super::stream::{EventSender, FunctionStream, StreamError};
-use super::with_files;
-use super::workspace::{OUTPUT, PREFAB, TEMPORARY, Workspace};
-use crate::files::Files;
-use crate::manifest::{FILES, Function};
-use crate::package::PublishedFiles;
 use toolwright_plan::Reservation;
 use toolwright_runtime::handler::ToolResult;
 use toolwright_runtime::process::{
@@ -35,6 +28,13 @@ use toolwright_runtime::process::{
 use toolwright_runtime::redact::known::KnownSecrets;
 use toolwright_runtime::{Handler, Output, Scope, ToolError};
 use toolwright_transport::secret::SecretString;
+
+use super::stream::{EventSender, FunctionStream, StreamError};
+use super::with_files;
+use super::workspace::{OUTPUT, PREFAB, TEMPORARY, Workspace};
+use crate::files::Files;
+use crate::manifest::{FILES, Function};
+use crate::package::PublishedFiles;
 
 /// Maximum number of bytes of a return value.
 const MAX_STDOUT: usize = 64 << 20;

@@ -17,14 +17,14 @@ use std::{fs, io};
 use tokio::sync::Semaphore;
 use toolwright_core::Json;
 use toolwright_json::Object;
+use toolwright_runtime::ToolError;
+use toolwright_runtime::builtin::{PathError, RelativePath, Root};
+use toolwright_transport::private_file;
 
 use super::file_error;
 use crate::files::{FileError, Files, Lifetime, StoredFile};
 use crate::manifest::Function;
 use crate::package::PublishedFiles;
-use toolwright_runtime::ToolError;
-use toolwright_runtime::builtin::{PathError, RelativePath, Root};
-use toolwright_transport::private_file;
 
 /// The folder of all workspaces, in the data folder.
 pub(super) const FOLDER: &str = "work";

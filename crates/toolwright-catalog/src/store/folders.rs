@@ -9,9 +9,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use toolwright_transport::private_file;
+
 use crate::error::{CatalogError, Result};
 use crate::package::{PackageFile, write_files};
-use toolwright_transport::private_file;
 
 /// The folder of publications that are under way.
 const STAGING: &str = ".publish";

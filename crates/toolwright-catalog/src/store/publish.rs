@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::Transaction;
 use semver::Version;
+use toolwright_runtime::call::policy::BUILTIN_PREFIX;
 
 use super::Catalog;
 use super::rows::{self, NewVersion};
@@ -12,7 +13,6 @@ use crate::error::{Abort, CatalogError};
 use crate::manifest::{Manifest, ManifestFault, Runtime, Visibility};
 use crate::package::{Package, PackageFile};
 use crate::scan;
-use toolwright_runtime::call::policy::BUILTIN_PREFIX;
 
 /// Options of a publication.
 #[must_use]

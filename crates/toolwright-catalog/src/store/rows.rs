@@ -2,11 +2,11 @@
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params};
+use toolwright_runtime::store::{Kind, Safety};
 
 use super::search::ChangedPrefab;
 use crate::manifest::Visibility;
 use crate::version::PrefabSummary;
-use toolwright_runtime::store::{Kind, Safety};
 
 /// The file. Columns that lists show come before the manifest, which may fill many pages.
 pub(super) const CATALOG: Kind = Kind {

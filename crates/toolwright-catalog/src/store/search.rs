@@ -8,13 +8,14 @@ mod snapshot;
 mod tools;
 mod vectors;
 
-use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use toolwright_core::Json;
-pub use toolwright_search::{Dictionary, DictionaryError};
 use toolwright_search::{Document, Index, Options, Parameter, Prefab, Ranker};
+
+pub use toolwright_search::{Dictionary, DictionaryError};
 
 use super::Catalog;
 use crate::access::{Access, tool_name};

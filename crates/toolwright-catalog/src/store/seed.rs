@@ -4,13 +4,13 @@ use std::path::Path;
 
 use toolwright_core::{Json, object};
 use toolwright_json::Object;
+use toolwright_runtime::builtin::{self, Root};
+use toolwright_runtime::{Effect, Handler};
 
 use super::{Catalog, PublishError};
 use crate::error::CatalogError;
 use crate::manifest::Manifest;
 use crate::package::Package;
-use toolwright_runtime::builtin::{self, Root};
-use toolwright_runtime::{Effect, Handler};
 
 /// A prefab of built-in functions.
 struct Builtin {

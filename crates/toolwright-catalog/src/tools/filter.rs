@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use toolwright_core::{Json, Message, Request, Tool, ToolChoice, object};
 use toolwright_json::Object;
+use toolwright_runtime::Model;
 
 use crate::store::{FunctionHit, PrefabHit};
-use toolwright_runtime::Model;
 
 /// Deadline of the model.
 const DEADLINE: Duration = Duration::from_secs(15);

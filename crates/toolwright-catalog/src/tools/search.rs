@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use toolwright_core::{Json, object};
+use toolwright_runtime::handler::ToolResult;
+use toolwright_runtime::prelude::*;
 
 use super::{CatalogTools, LocalCatalog, filter, unavailable};
 use crate::access::Access;
 use crate::error::{CatalogError, Result};
 use crate::store::{Catalog, FunctionHit, PrefabHit, SearchOptions};
-use toolwright_runtime::handler::ToolResult;
-use toolwright_runtime::prelude::*;
 
 /// What to try if the filter left nothing.
 const NONE_CHOSEN: &str = "Functions were found, but none that serves this need. Describe it in other words, or set \

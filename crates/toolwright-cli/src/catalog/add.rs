@@ -14,13 +14,13 @@ use toolwright_catalog::{
 };
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
+use toolwright_gateway::config;
+use toolwright_gateway::terminal::{self, counted};
 
 use super::{Common, ShownTo, Store, mcp};
 use crate::config_text::ConfigText;
 use crate::exit::{self, Failure, Result};
 use crate::input;
-use toolwright_gateway::config;
-use toolwright_gateway::terminal::{self, counted};
 
 /// Number of prefabs or functions from which an import shows its progress.
 const SHOW_PROGRESS: usize = 100;

@@ -11,6 +11,9 @@ use toolwright_catalog::manifest::FILES;
 use toolwright_catalog::tools::LocalCatalog;
 use toolwright_core::json::Object;
 use toolwright_core::{Arguments, Json};
+use toolwright_gateway::Gateway;
+use toolwright_gateway::key::Client;
+use toolwright_gateway::telemetry::RequestId;
 use toolwright_runtime::call::{CallResult, CallStatus};
 use toolwright_runtime::toolbox::CompiledTool;
 use toolwright_runtime::{Caller, Session, Toolbox};
@@ -18,9 +21,6 @@ use toolwright_runtime::{Caller, Session, Toolbox};
 use super::{Common, find};
 use crate::exit::{self, Failure, Result};
 use crate::{input, tools};
-use toolwright_gateway::Gateway;
-use toolwright_gateway::key::Client;
-use toolwright_gateway::telemetry::RequestId;
 
 /// How long an input file is stored.
 const INPUT_LIFETIME: Duration = Duration::from_hours(1);

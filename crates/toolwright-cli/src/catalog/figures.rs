@@ -6,12 +6,12 @@ use std::time::Duration;
 use toolwright_catalog::tool_name;
 use toolwright_core::json::Object;
 use toolwright_core::object;
+use toolwright_gateway::telemetry::ledger::FILE;
+use toolwright_gateway::terminal::counted;
 use toolwright_runtime::CallErrorKind;
 use toolwright_runtime::ledger::{CallEntry, Kind, LedgerFile, Query, ResultSource};
 
 use crate::exit::{self, Result};
-use toolwright_gateway::telemetry::ledger::FILE;
-use toolwright_gateway::terminal::counted;
 
 /// Number of entries that are read at a time.
 const PAGE_ENTRIES: usize = 10_000;

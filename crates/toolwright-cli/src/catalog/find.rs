@@ -6,10 +6,10 @@ use clap::Args;
 use toolwright_catalog::{Access, Catalog, FunctionHit, PrefabHit, SearchOptions};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
+use toolwright_gateway::catalog::open_catalog;
 
 use super::{Common, one_line};
 use crate::exit::{self, Failure, Result};
-use toolwright_gateway::catalog::open_catalog;
 
 #[derive(Debug, Args)]
 pub(super) struct Search {

@@ -3,11 +3,11 @@
 use toolwright_catalog::{Access, Catalog};
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
+use toolwright_gateway::mcp::McpServers;
+use toolwright_gateway::{Config, terminal};
 
 use crate::exit::{Failure, Result};
 use crate::tools;
-use toolwright_gateway::mcp::McpServers;
-use toolwright_gateway::{Config, terminal};
 
 /// The first version of a prefab.
 const FIRST_VERSION: &str = "0.1.0";

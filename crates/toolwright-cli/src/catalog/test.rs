@@ -6,14 +6,14 @@ use toolwright_catalog::{Access, Example, Function, PrefabVersion, Runtime};
 use toolwright_core::json::Object;
 use toolwright_core::schema::{self, Violation};
 use toolwright_core::{Arguments, Json, object};
+use toolwright_gateway::catalog::UNCONFINED;
+use toolwright_gateway::key::Client;
+use toolwright_gateway::terminal;
 use toolwright_runtime::{Effect, process};
 
 use super::call::{Opened, call};
 use super::{Common, find, not_found, one_line};
 use crate::exit::{self, Failure, Result};
-use toolwright_gateway::catalog::UNCONFINED;
-use toolwright_gateway::key::Client;
-use toolwright_gateway::terminal;
 
 /// Maximum number of characters of a value in a problem.
 const MAX_SHOWN_CHARS: usize = 200;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use clap::Args;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, Usage};
+use toolwright_gateway::terminal::Escaped;
 use toolwright_runtime::ledger::{Entry, LedgerFile, Query};
 
 use super::{Filter, pages, utc};
 use crate::exit::{self, Result};
-use toolwright_gateway::terminal::Escaped;
 
 #[derive(Debug, Args)]
 pub(super) struct Sum {

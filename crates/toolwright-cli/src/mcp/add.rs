@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use toolwright_core::Json;
 use toolwright_core::json::Object;
+use toolwright_gateway::config;
+use toolwright_gateway::mcp::McpServers;
+use toolwright_gateway::terminal::{self, counted};
 use toolwright_mcp::ClientError;
 use toolwright_runtime::redact::{has_credential, is_secret_name};
 use toolwright_transport::private_file;
@@ -15,9 +18,6 @@ use crate::config::ConfigOptions;
 use crate::config_text::{self, ConfigText};
 use crate::exit::{self, Failure, Result};
 use crate::input;
-use toolwright_gateway::config;
-use toolwright_gateway::mcp::McpServers;
-use toolwright_gateway::terminal::{self, counted};
 
 #[derive(Debug, Args)]
 pub(super) struct Add {

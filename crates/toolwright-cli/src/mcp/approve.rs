@@ -2,12 +2,12 @@
 
 use clap::Args;
 use toolwright_core::{Json, object, suggest};
+use toolwright_gateway::mcp::McpServers;
+use toolwright_gateway::{Config, terminal};
 use toolwright_mcp::{ClientError, definition_digest};
 
 use super::unknown;
 use crate::exit::{self, Failure, Result};
-use toolwright_gateway::mcp::McpServers;
-use toolwright_gateway::{Config, terminal};
 
 #[derive(Debug, Args)]
 pub(super) struct Approve {

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use toolwright_gateway::Config;
+use toolwright_gateway::mcp::config::{McpLogin, McpPlace};
+use toolwright_gateway::mcp::{self, McpTokens};
+use toolwright_gateway::terminal::{self, counted};
 use toolwright_mcp::client::{Authorization, LoginFuture, LoginHandler, ServerUrl};
 use toolwright_mcp::{Client, ClientError};
 use toolwright_transport::oauth::{Challenge, LoopbackListener, OAuthError, PendingLogin};
 
 use super::unknown;
 use crate::exit::{self, Failure, Result};
-use toolwright_gateway::Config;
-use toolwright_gateway::mcp::config::{McpLogin, McpPlace};
-use toolwright_gateway::mcp::{self, McpTokens};
-use toolwright_gateway::terminal::{self, counted};
 
 /// How long the user may take to log in.
 const LOGIN_DEADLINE: Duration = Duration::from_mins(10);

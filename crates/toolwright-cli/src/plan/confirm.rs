@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use toolwright_core::Json;
+use toolwright_gateway::terminal::{self, counted};
 use toolwright_plan::{Plan, PlanTools, Step, View, ViewNode};
 use toolwright_runtime::call::Answer;
 
 use crate::exit::{self, Failure};
 use crate::tools;
-use toolwright_gateway::terminal::{self, counted};
 
 /// Maximum number of characters of arguments in a row.
 const MAX_SHOWN: usize = 100;

@@ -1,10 +1,10 @@
 //! The progress of a run: a line that changes on a terminal, plain lines elsewhere.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use toolwright_gateway::terminal::{Escaped, counted, width, without_advice};
 use toolwright_plan::{Observer, Plan, PlanEvent, PlanEventKind, StepState};
 

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use toolwright_core::{Call, Json, Message};
+use toolwright_gateway::gateway::STORE_FILE;
+use toolwright_gateway::tool_runs::saved_runs;
 use toolwright_plan::{RecordError, Recording, messages_with_calls, record_messages, record_run};
 use toolwright_runtime::Toolbox;
 use toolwright_runtime::store::ExpiringStore;
@@ -11,8 +13,6 @@ use toolwright_runtime::store::ExpiringStore;
 use super::tools::PlanToolOptions;
 use crate::exit::{self, Failure};
 use crate::{input, tools};
-use toolwright_gateway::gateway::STORE_FILE;
-use toolwright_gateway::tool_runs::saved_runs;
 
 #[derive(Debug, Args)]
 pub(super) struct Record {

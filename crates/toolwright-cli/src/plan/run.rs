@@ -7,6 +7,8 @@ use clap::Args;
 use toolwright_core::Json;
 use toolwright_core::json::{Object, Path as JsonPath};
 use toolwright_core::{date, object};
+use toolwright_gateway::plans::PLAN_FILE;
+use toolwright_gateway::terminal;
 use toolwright_plan::journal::{
     PlanJournal, PlanJournalError, Question, RunFilter, RunSummary, SqlitePlanJournal,
 };
@@ -23,8 +25,6 @@ use super::progress;
 use super::tools::PlanToolOptions;
 use crate::exit::{self, Failure};
 use crate::{input, tools};
-use toolwright_gateway::plans::PLAN_FILE;
-use toolwright_gateway::terminal;
 
 #[derive(Debug, Args)]
 pub(super) struct Run {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use clap::Args;
 use toolwright_catalog::{Access, FILE, Runtime, SearchOptions, rank_tools, tool_name};
 use toolwright_core::args::hidden_names;
+use toolwright_gateway::Config;
+use toolwright_gateway::catalog::open_catalog;
 use toolwright_plan::{PlanTool, PlanTools, plan_tools};
 use toolwright_runtime::Toolbox;
 use toolwright_runtime::handle::MemoryHandles;
@@ -14,8 +16,6 @@ use toolwright_runtime::handle::MemoryHandles;
 use crate::config::ConfigOptions;
 use crate::exit::{self, Failure};
 use crate::{input, tool, tools};
-use toolwright_gateway::Config;
-use toolwright_gateway::catalog::open_catalog;
 
 /// Maximum number of tools of sources, and of functions of the catalog, that a model is offered for a plan.
 const MAX_OFFERED: usize = 50;

@@ -2,13 +2,13 @@
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
+use toolwright_gateway::terminal::counted;
 use toolwright_plan::temporal::TemporalWorker;
 
 use super::engine::{TemporalOptions, address};
 use super::tools::PlanToolOptions;
 use crate::exit::{self, Failure};
 use crate::tools;
-use toolwright_gateway::terminal::counted;
 
 /// Arguments of `worker`.
 #[derive(Debug, Args)]

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use toolwright_core::Json;
+
 use crate::mcp::server;
 use crate::run::{ok_in, toolwright};
-use toolwright_core::Json;
 
 /// A folder with a table that has an empty cell.
 fn folder() -> tempfile::TempDir {

@@ -1,9 +1,10 @@
 //! `toolwright call`: one tool, from arguments to the result.
 
+use toolwright_core::Json;
+
 use crate::mcp::login::GuardedServer;
 use crate::mcp::server;
 use crate::run::{Ran, ok_in, toolwright, toolwright_in};
-use toolwright_core::Json;
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();

@@ -8,8 +8,9 @@ pub mod probe;
 mod signals;
 mod tls;
 
-use probe::{Client, Probe, start};
 use toolwright_gateway::http::config::Limits;
+
+use probe::{Client, Probe, start};
 
 #[tokio::test]
 async fn requests_on_one_connection_are_answered_in_order() {

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use toolwright_json::Object;
+
 use super::{Change, Op, ResolvedArguments};
 use crate::model::call::Call;
-use toolwright_json::Object;
 
 /// A call with arguments that its tool accepts. It can be created only from arguments that were
 /// resolved without an error.

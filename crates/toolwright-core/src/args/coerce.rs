@@ -32,9 +32,10 @@ mod text;
 pub(super) mod unwrap;
 mod within;
 
+use toolwright_json::Json;
+
 use super::{Change, CoercionOptions, Op, Reading};
 use crate::schema::{Check, Violation};
-use toolwright_json::Json;
 
 /// Maximum bytes of a value shown in a report.
 const MAX_SHOWN_BYTES: usize = 4096;

@@ -12,9 +12,10 @@
 
 use std::sync::Arc;
 
+use toolwright_json::{Object, object};
+
 use super::parameters::Parameters;
 use crate::wire_json;
-use toolwright_json::{Object, object};
 
 /// A parameter without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]

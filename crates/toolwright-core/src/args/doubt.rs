@@ -1,11 +1,12 @@
 //! Rejects unlikely repairs: a string that swallowed text that looks like a member, or a new member
 //! that the schema does not declare.
 
+use toolwright_json::Json;
+
 use super::coerce::node;
 use super::parameters::Parameters;
 use super::{Change, Op, Reading};
 use crate::schema::Violation;
-use toolwright_json::Json;
 
 /// Minimum cost of undoing a slip.
 const MIN_SLIP_COST: u32 = 4;

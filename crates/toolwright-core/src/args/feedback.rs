@@ -3,10 +3,11 @@
 
 use std::fmt::Write as _;
 
+use toolwright_json::Json;
+
 use super::ResolvedArguments;
 use crate::schema::Violation;
 use crate::schema::describe::{quote, shorten};
-use toolwright_json::Json;
 
 /// Maximum number of problems listed one by one.
 const MAX_PROBLEMS: usize = 20;

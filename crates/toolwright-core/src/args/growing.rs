@@ -5,9 +5,10 @@
 //! literal, escape or key. Parsing is strict; at invalid JSON the view stops, and the complete text
 //! is left to [`parse`](super::parse()).
 
-use crate::wire_json::key;
 use toolwright_json::pointer::escape;
 use toolwright_json::{Json, MAX_DEPTH, Number, Object};
+
+use crate::wire_json::key;
 
 /// The state of a growing document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

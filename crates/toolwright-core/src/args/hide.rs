@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use toolwright_json::{Json, Object};
+
 use crate::schema::{SchemaError, measure};
 use crate::wire_json;
-use toolwright_json::{Json, Object};
 
 /// The parameters that the preset `@system` hides.
 pub const SYSTEM: [&str; 2] = ["executor", "storage"];

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use toolwright_json::{Json, Object, object};
+
 use super::hide;
 use crate::model::tool::{Tool, ToolKind};
 use crate::schema::{Check, SchemaError, Violation};
 use crate::wire_json;
-use toolwright_json::{Json, Object, object};
 
 /// One parameter of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Parses the text of arguments into readings. First step.
 
+use toolwright_json::Json;
+
 use super::{Parsed, Reading, repair};
 use crate::model::call::Arguments;
-use toolwright_json::Json;
 
 /// Parses arguments. Valid JSON has one reading and is not repaired.
 pub fn parse(arguments: &Arguments) -> Parsed {

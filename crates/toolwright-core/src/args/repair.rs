@@ -14,10 +14,11 @@ mod text;
 mod token;
 mod unescape;
 
+use toolwright_json::{Json, object};
+
 use super::{Change, Op, Reading};
 use prelude::Tail;
 use search::Search;
-use toolwright_json::{Json, object};
 
 /// Maximum number of nested encodings, and of documents in a row.
 const MAX_ROUNDS: usize = 4;

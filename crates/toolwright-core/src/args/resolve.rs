@@ -8,12 +8,13 @@
 
 use std::sync::Arc;
 
+use toolwright_json::{Json, Object, Path, object};
+
 use super::coerce::{Coercion, unwrap};
 use super::complete::{Completed, Missing};
 use super::parameters::Parameters;
 use super::{Change, CoercionOptions, Op, Parsed, Reading, doubt, feedback};
 use crate::schema::Violation;
-use toolwright_json::{Json, Object, Path, object};
 
 /// Maximum cost of all kinds of change together, each kind counted once.
 pub const MAX_COST: u32 = 20;

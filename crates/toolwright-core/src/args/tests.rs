@@ -1,10 +1,11 @@
 //! Tests that the work on arguments is linear in their length, whatever is wrong with them.
 
+use toolwright_json::Json;
+use toolwright_json::work;
+
 use super::{CoercionOptions, Parameters, ResolvedArguments, parse};
 use crate::model::call::Arguments;
 use crate::model::tool::Tool;
-use toolwright_json::Json;
-use toolwright_json::work;
 
 fn parameters(schema: &str) -> Parameters {
     Parameters::compile(&Tool::function("t", Json::parse(schema).unwrap()), &[]).unwrap()

@@ -1,6 +1,8 @@
 //! The stored form of parts, calls and outcomes. A part has one field for its kind, and fields for
 //! attached data.
 
+use toolwright_json::{Json, Object, Text, object};
+
 use super::{DocumentError, ObjectReader, Result, text};
 use crate::model::call::{Arguments, Call};
 use crate::model::dialect::Dialect;
@@ -11,7 +13,6 @@ use crate::model::part::{
     Signature,
 };
 use crate::model::usage::Usage;
-use toolwright_json::{Json, Object, Text, object};
 
 const MEDIA: [(&str, MediaKind); 4] = [
     ("image", MediaKind::Image),

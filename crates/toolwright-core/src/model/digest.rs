@@ -1,11 +1,12 @@
 //! Digests that identify a conversation and the arguments of a call when a client sends them back.
 
+use toolwright_json::Json;
+
 use super::call::{Arguments, Call};
 use super::message::{Message, Role};
 use super::part::{Body, Part};
 use super::request::Request;
 use crate::hash::{FNV_START, fnv_extend};
-use toolwright_json::Json;
 
 /// Hash of the conversation before a reply: texts of the user, outcomes and earlier replies. System
 /// messages are left out because some clients write the time into them, and reasoning because clients

@@ -4,9 +4,10 @@
 //! written back when the same dialect is encoded. `fit` reports those that the target
 //! cannot express.
 
+use toolwright_json::{Json, Key, Object};
+
 use crate::model::dialect::Dialect;
 use crate::note::{self, is_note};
-use toolwright_json::{Json, Key, Object};
 
 /// The key of fields beside a nested object, so that their losses have the right path.
 pub const BESIDE: &str = "..";

@@ -1,11 +1,12 @@
 //! Messages of a conversation.
 
+use toolwright_json::Text;
+
 use crate::model::call::Call;
 use crate::model::extra::Extra;
 use crate::model::origin::Origin;
 use crate::model::outcome::Outcome;
 use crate::model::part::Part;
-use toolwright_json::Text;
 
 /// A message. Its parts are in order.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! The outcome of a call.
 
-use crate::model::part::{Body, Part};
 use toolwright_json::Text;
+
+use crate::model::part::{Body, Part};
 
 /// The result of one call, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

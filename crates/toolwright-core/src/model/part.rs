@@ -1,11 +1,12 @@
 //! The parts of messages, responses and outcomes.
 
+use toolwright_json::{Json, Text};
+
 use crate::model::call::Call;
 use crate::model::dialect::Dialect;
 use crate::model::extra::Extra;
 use crate::model::origin::Origin;
 use crate::model::outcome::Outcome;
-use toolwright_json::{Json, Text};
 
 /// One part of content, with attached data.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! Requests to a model.
 
+use toolwright_json::{Json, Number, Path, Text};
+
 use crate::model::extra::Extra;
 use crate::model::message::{Message, Role};
 use crate::model::origin::Origin;
 use crate::model::part::{Body, CacheMark, Part};
 use crate::model::tool::{Tool, ToolChoice};
-use toolwright_json::{Json, Number, Path, Text};
 
 /// A canonical request.
 #[must_use]

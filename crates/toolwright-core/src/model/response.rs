@@ -1,5 +1,7 @@
 //! Responses, and why they stopped.
 
+use toolwright_json::Json;
+
 use crate::model::call::Call;
 use crate::model::dialect::Dialect;
 use crate::model::extra::Extra;
@@ -7,7 +9,6 @@ use crate::model::message::{Message, Role};
 use crate::model::part::{Body, Part};
 use crate::model::usage::Usage;
 use crate::note;
-use toolwright_json::Json;
 
 /// The key of the losses of a canonical exchange among the extra fields.
 pub const LOSSES: &str = note!("losses");

@@ -1,9 +1,10 @@
 //! Tools that a model may call.
 
+use toolwright_json::{Json, Object};
+
 use crate::model::extra::Extra;
 use crate::model::origin::Origin;
 use crate::model::part::CacheMark;
-use toolwright_json::{Json, Object};
 
 /// A tool definition.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,10 +1,11 @@
 //! Limits of a vendor on a schema as a whole.
 
+use toolwright_json::Json;
+
 use super::change::Changes;
 use super::subset::Rules;
 use super::walk::{Holds, holds, visit};
 use crate::loss::Severity;
-use toolwright_json::Json;
 
 /// Reports exceeded limits. The schema is sent nevertheless, and the vendor decides.
 pub(super) fn measure(schema: &Json, rules: &Rules, changes: &mut Changes) {

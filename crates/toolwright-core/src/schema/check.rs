@@ -14,13 +14,13 @@ mod instance;
 mod part;
 
 use jsonschema::{Draft, PatternOptions, Validator};
+use toolwright_json::{Index, Json, Number};
 
 use super::Violation;
 use expansion::Size;
 pub(crate) use expansion::measure;
 use instance::{Exact, Meter};
 pub(crate) use part::{Part, Parts};
-use toolwright_json::{Index, Json, Number};
 
 /// Maximum number of backtracking steps of a pattern, after which a text does not match.
 const MAX_BACKTRACKS: usize = 100_000;

@@ -18,12 +18,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use jsonschema::Draft;
+use toolwright_json::Json;
 
 use super::Violation;
 use super::check::{Check, Part, Parts};
 use super::inline::Document;
 use super::walk::{step, visit};
-use toolwright_json::Json;
 use type_set::Types;
 
 /// Maximum number of steps that a proof or a search for a witness takes.

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use toolwright_json::Json;
+
 use super::inline::{Document, is_definition};
 use super::walk::visit;
-use toolwright_json::Json;
 
 /// A definition (or the root), and the references in it: target node and position.
 #[derive(Default)]

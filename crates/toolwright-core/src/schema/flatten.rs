@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use toolwright_json::{Json, Object};
+
 use super::BUDGET;
 use super::change::Changes;
 use super::inline::Document;
@@ -10,7 +12,6 @@ use super::root::{OBJECT_FUEL, OBJECT_ROOT, may_be_object};
 use super::term::{Moves, Term};
 use super::walk::{distinct, restricts, step};
 use crate::loss::Severity;
-use toolwright_json::{Json, Object};
 
 /// Maximum depth of unions and references, after which references are not followed.
 const MAX_DEPTH: usize = 40;

@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use toolwright_json::pointer::escape;
+use toolwright_json::{Json, Object};
+
 use super::BUDGET;
 use super::lower::{Built, Lowering};
 use super::shape::{Member, Shape, Source, StandIn, Value};
@@ -10,8 +13,6 @@ use super::subset::Refs;
 use super::walk::{distinct, step, type_named};
 use crate::loss::Severity;
 use crate::percent;
-use toolwright_json::pointer::escape;
-use toolwright_json::{Json, Object};
 
 /// Maximum depth of schemas, after which references are not inlined.
 const MAX_DEPTH: usize = 24;

@@ -1,11 +1,12 @@
 //! Keywords that are kept or dropped, and the phrases that replace them in the description.
 
+use toolwright_json::{Json, Key, Object};
+
 use super::lower::Lowering;
 use super::shape::Member;
 use super::walk::{is_worth_saying, restricts, step};
 use crate::loss::Severity;
 use crate::wire_json;
-use toolwright_json::{Json, Key, Object};
 
 /// Maximum length of the phrase for one keyword.
 const MAX_PHRASE: usize = 240;

@@ -1,12 +1,13 @@
 //! Types: read, inferred if a target requires one, and written in the form of the target.
 
+use toolwright_json::Json;
+
 use super::keep::Draft;
 use super::lower::{Built, Lowering};
 use super::shape::{Member, Shape, StandIn, Value};
 use super::subset::Types;
 use super::walk::{applies_to, step, type_named, type_of};
 use crate::loss::Severity;
-use toolwright_json::Json;
 
 impl<'s> Lowering<'s, '_> {
     /// Writes a node that is not a union, by its types.

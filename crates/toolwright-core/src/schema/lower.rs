@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use toolwright_json::Json;
+
 use super::change::Changes;
 use super::inline::Document;
 use super::keep::Draft;
@@ -11,7 +13,6 @@ use super::subset::{Refs, Rules, Types};
 use super::walk::{applies_to, holds_definitions, step, visit};
 use crate::loss::Severity;
 use crate::wire_json;
-use toolwright_json::Json;
 
 /// A schema that is being lowered.
 pub(super) struct Lowering<'s, 'c> {

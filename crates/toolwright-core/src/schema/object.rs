@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use toolwright_json::{Json, Object};
+
 use super::keep::Draft;
 use super::lower::{Built, Lowering};
 use super::nulls::{Location, Null, Property};
@@ -9,7 +11,6 @@ use super::shape::{Member, Shape, Source, Value};
 use super::subset::Types;
 use super::walk::step;
 use crate::loss::Severity;
-use toolwright_json::{Json, Object};
 
 /// Maximum number of schemas that are visited to determine whether one accepts null.
 const NULL_FUEL: usize = 256;

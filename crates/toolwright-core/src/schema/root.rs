@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use toolwright_json::{Json, Object};
+
 use super::change::Changes;
 use super::flatten::flattened;
 use super::inline::Document;
 use super::walk::type_named;
 use crate::loss::Severity;
-use toolwright_json::{Json, Object};
 
 /// Maximum number of schemas that are visited to determine whether an object can match.
 pub(super) const OBJECT_FUEL: usize = 256;

@@ -6,8 +6,9 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::walk::{Holds, distinct, holds, step};
 use toolwright_json::Json;
+
+use super::walk::{Holds, distinct, holds, step};
 
 /// A schema and its pointer.
 #[derive(Debug, Clone)]

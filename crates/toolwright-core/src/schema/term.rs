@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use toolwright_json::{Json, Object};
+
 use super::change::Changes;
 use super::walk::{step, visit_mut};
 use crate::loss::Severity;
-use toolwright_json::{Json, Object};
 
 /// The schemas of a property in the merged variants, with their pointers.
 #[derive(Clone, PartialEq)]

@@ -1,5 +1,7 @@
 //! Unions: `anyOf`, and keywords that become one (`oneOf`, type lists, tuples).
 
+use toolwright_json::Json;
+
 use super::BUDGET;
 use super::keep::Draft;
 use super::lower::{Built, Lowering};
@@ -8,7 +10,6 @@ use super::shape::{Member, Shape, Source, Value};
 use super::subset::Types;
 use super::walk::{applies_to, holds_definitions, restricts, step, type_of};
 use crate::loss::Severity;
-use toolwright_json::Json;
 
 /// A member beside a union, or the union itself.
 enum Slot<'s> {

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::change::Changes;
-use crate::loss::Severity;
 use toolwright_json::pointer::escape;
 use toolwright_json::{Json, Object, Text};
+
+use super::change::Changes;
+use crate::loss::Severity;
 
 /// The kind of a keyword's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

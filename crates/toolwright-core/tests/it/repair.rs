@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use toolwright_core::args::{Op, Reading, parse};
 use toolwright_core::json::Object;
 use toolwright_core::{Arguments, Json};
-
-use self::mutate::OPERATORS;
 use toolwright_testing::generate;
 use toolwright_testing::seeds::{self, Dice};
+
+use self::mutate::OPERATORS;
 
 fn readings(text: &str) -> Vec<Reading> {
     parse(&Arguments::from_text(text)).readings

@@ -1,11 +1,12 @@
 //! Reads the fields of a JSON object one by one; the remaining ones become [`Extra`].
 
-use super::{DecodeError, DecodeErrorKind, Result};
-use crate::frame::Frame;
 use toolwright_core::extra::{BESIDE, HERE};
 use toolwright_core::note::is_note;
 use toolwright_core::{Dialect, Extra, Origin, wire_json};
 use toolwright_json::{Json, Key, Number, Object, Path, Text};
+
+use super::{DecodeError, DecodeErrorKind, Result};
+use crate::frame::Frame;
 
 /// An object being decoded. A known field that is `null` counts as absent. Of a repeated key the last
 /// value counts, as in other JSON readers; the others are dropped.

@@ -1,8 +1,9 @@
 //! Summaries of responses for telemetry: model, calls, stop reason and usage, without any content.
 
-use super::{ChatCodec, WireReply};
 use toolwright_core::event::Head;
 use toolwright_core::{Event, FaultClass, Response, StopReason, Usage, wire_json};
+
+use super::{ChatCodec, WireReply};
 
 /// Summary of one response, complete or as far as it has arrived.
 #[derive(Debug, Clone, Default)]

@@ -9,12 +9,13 @@ mod stream;
 mod tool;
 mod wire;
 
+use toolwright_core::{Dialect, Part, Response, Tool};
+use toolwright_json::{Json, Path};
+
 use crate::codec::{
     ChatCodec, ReplyContext, ResponseSummary, Result, StreamEncoder, ToolCodec, WireReply,
 };
 use crate::dialect::forward::forward;
-use toolwright_core::{Dialect, Part, Response, Tool};
-use toolwright_json::{Json, Path};
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]

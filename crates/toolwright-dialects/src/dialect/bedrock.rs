@@ -9,10 +9,11 @@ mod stream;
 mod tool;
 mod wire;
 
+use toolwright_core::{Dialect, Response};
+
 use crate::codec::{ChatCodec, ReplyContext, StreamEncoder, ToolCodec, WireReply};
 use crate::dialect::forward::forward;
 use crate::frame::Framing;
-use toolwright_core::{Dialect, Response};
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,12 +1,13 @@
 //! DeepSeek: the Chat Completions format with its own quirks. Sources and dates are in
 //! `docs/dialects/deepseek.md`.
 
+use toolwright_core::Dialect;
+use toolwright_core::profile::{MediaRule, Profile, Subset};
+
 use crate::codec::Target;
 use crate::dialect::openai_chat::{
     OPENAI, OpenaiChat, Quirks, ThinkingSwitch, UsagePlace, thinks_in_text,
 };
-use toolwright_core::Dialect;
-use toolwright_core::profile::{MediaRule, Profile, Subset};
 
 /// The codec.
 pub static CODEC: OpenaiChat = OpenaiChat::new(&Quirks {

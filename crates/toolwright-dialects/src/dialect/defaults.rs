@@ -5,8 +5,9 @@
 //! its own in its `wire.rs`. Canonical fields are not listed: the passes of [`fit`](crate::fit)
 //! know their defaults.
 
-use super::Dialect;
 use toolwright_json::Json;
+
+use super::Dialect;
 
 /// Whether a member of a document in this dialect means the same as its absence. The path is a
 /// JSON Pointer.

@@ -9,9 +9,10 @@ mod stream;
 mod tool;
 mod wire;
 
+use toolwright_core::{Dialect, Response};
+
 use crate::codec::{ChatCodec, EmbedFormat, ReplyContext, StreamEncoder, ToolCodec, WireReply};
 use crate::dialect::forward::forward;
-use toolwright_core::{Dialect, Response};
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]

@@ -7,10 +7,11 @@ mod call;
 mod tool;
 mod wire;
 
-use crate::codec::{Result, Target, ToolCodec};
 use toolwright_core::profile::Profile;
 use toolwright_core::{Dialect, Part, Tool};
 use toolwright_json::{Json, Path};
+
+use crate::codec::{Result, Target, ToolCodec};
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]

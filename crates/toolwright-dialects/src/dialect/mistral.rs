@@ -12,12 +12,13 @@ mod stream;
 mod tool;
 mod wire;
 
+use toolwright_core::{Dialect, Part, Response};
+use toolwright_json::{Json, Path};
+
 use crate::codec::{
     ChatCodec, EmbedFormat, ReplyContext, Result, StreamEncoder, ToolCodec, WireReply,
 };
 use crate::dialect::forward::forward;
-use toolwright_core::{Dialect, Part, Response};
-use toolwright_json::{Json, Path};
 
 /// The codec.
 #[derive(Debug, Clone, Copy, Default)]

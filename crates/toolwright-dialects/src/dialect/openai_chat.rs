@@ -9,15 +9,16 @@ mod stream;
 mod tool;
 mod wire;
 
+use toolwright_core::profile::Profile;
+use toolwright_core::{Dialect, Fault, Part, Request, Response, Tool};
+use toolwright_json::{Json, Path};
+
 pub use quirks::{OPENAI, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text};
 
 use crate::codec::{
     ChatCodec, Defaults, EmbedFormat, Fields, ReplyContext, ResponseSummary, Result, StreamDecoder,
     StreamEncoder, Target, ToolCodec, WireReply, WireRequest,
 };
-use toolwright_core::profile::Profile;
-use toolwright_core::{Dialect, Fault, Part, Request, Response, Tool};
-use toolwright_json::{Json, Path};
 
 /// The codec, for OpenAI or for a vendor with quirks.
 #[derive(Debug, Clone, Copy)]

@@ -4,10 +4,11 @@
 //! their own forms. Each codec decodes its own form completely and leaves all others to this
 //! module.
 
-use crate::codec::{Fields, Result};
 use toolwright_core::extra::BESIDE;
 use toolwright_core::{Dialect, Extra, Tool, ToolKind, note};
 use toolwright_json::{Json, Object, Path};
+
+use crate::codec::{Fields, Result};
 
 /// The keys of schemas in all forms.
 const SCHEMA_KEYS: [&str; 6] = [

@@ -3,12 +3,13 @@
 //! A preset has the address of the vendor, the variable of its key, and its differences from
 //! OpenAI. Undocumented behaviour is assumed to be OpenAI's.
 
+use toolwright_core::part::MediaKind;
+use toolwright_core::profile::{LateSystem, Profile};
+
 use crate::codec::{EmbedFormat, EmbedLimits, Target};
 use crate::dialect::openai_chat::{
     OPENAI, OpenaiChat, Quirks, ThinkingSwitch, ToolShape, UsagePlace, thinks_in_text,
 };
-use toolwright_core::part::MediaKind;
-use toolwright_core::profile::{LateSystem, Profile};
 
 /// A vendor with OpenAI's Chat Completions format and its quirks.
 #[derive(Debug, Clone, Copy)]

@@ -1,10 +1,11 @@
 //! Decodes replies, in each format. A reply with too few vectors, or vectors of different lengths,
 //! is refused, because texts would be matched to wrong vectors.
 
-use super::{EmbedFormat, Embeddings};
-use crate::codec::{DecodeError, DecodeErrorKind, Fields, Result};
 use toolwright_core::{Dialect, Usage};
 use toolwright_json::{Json, Path};
+
+use super::{EmbedFormat, Embeddings};
+use crate::codec::{DecodeError, DecodeErrorKind, Fields, Result};
 
 pub(super) fn decode(
     format: EmbedFormat,

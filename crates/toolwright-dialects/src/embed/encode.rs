@@ -1,9 +1,10 @@
 //! Encodes requests, in each format.
 
-use super::{EmbedFormat, EmbedKind, EmbedRequest};
-use crate::codec::WireRequest;
 use toolwright_core::percent;
 use toolwright_json::{Json, Object, object};
+
+use super::{EmbedFormat, EmbedKind, EmbedRequest};
+use crate::codec::WireRequest;
 
 pub(super) fn encode(format: EmbedFormat, request: &EmbedRequest) -> WireRequest {
     let (path, body) = match format {

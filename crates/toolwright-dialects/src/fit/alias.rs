@@ -6,12 +6,13 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Work;
 use toolwright_core::profile::{Charset, IdRule, NameRule, Profile};
 use toolwright_core::schema::Nulls;
 use toolwright_core::tool::{flat_name, split_name};
 use toolwright_core::{Body, Message, Part, ToolChoice, ToolKind, hash};
 use toolwright_json::{Json, Object, object};
+
+use super::Work;
 
 /// Renamed names and ids, and what restoring the reply must undo or enforce.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

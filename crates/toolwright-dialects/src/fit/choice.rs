@@ -1,11 +1,12 @@
 //! Tool choice and the parallel switch: a restriction that the target cannot express is enforced by
 //! other means, and never widened without a report (case 21).
 
-use super::{Work, thinking};
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::request::{Format, SchemaFormat};
 use toolwright_core::{Origin, Tool, ToolChoice};
 use toolwright_json::{Json, Object, object};
+
+use super::{Work, thinking};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     parallel(work);

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Work, media};
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::profile::{ContentRule, MediaRule};
 use toolwright_core::{Arguments, Body, Message, Origin, Part, Role};
 use toolwright_json::{Json, object};
+
+use super::{Work, media};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     if let Some(mut instructions) = work.request.instructions.take() {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::Work;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::part::{Media, MediaKind};
 use toolwright_core::{Body, Part};
+
+use super::Work;
 
 /// The default name of a document.
 const DEFAULT_NAME: &str = "document";

@@ -1,7 +1,5 @@
 //! First pass: removes fields and blocks of other dialects, with one loss each.
 
-use super::Work;
-use crate::dialect;
 use toolwright_core::extra::BESIDE;
 use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::note::is_note;
@@ -10,6 +8,9 @@ use toolwright_core::profile::KnownFields;
 use toolwright_core::{Body, Dialect, Extra, Origin, Part};
 use toolwright_json::pointer::escape;
 use toolwright_json::{Json, Object};
+
+use super::Work;
+use crate::dialect;
 
 const WHY: &str = "only its own dialect has such a field";
 

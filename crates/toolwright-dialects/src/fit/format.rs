@@ -1,10 +1,11 @@
 //! The response format: a schema, JSON, or text. If the target has no field for it, it is added to
 //! the instructions.
 
-use super::Work;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::request::Format;
 use toolwright_core::{Message, Origin, Part, Role};
+
+use super::Work;
 
 fn at(field: &'static str) -> Site {
     Site::field(&Origin::NONE, field)

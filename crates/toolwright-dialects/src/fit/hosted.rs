@@ -1,14 +1,15 @@
 //! Hosted tools: translated if the target's vendor has an equivalent one. Otherwise the request is
 //! refused if it depends on the tool, or the tool is removed.
 
-use super::extras::leaves;
-use super::{Refusal, Work};
-use crate::codec::Target;
-use crate::dialect;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::profile::{HostedChoice, HostedMark, HostedParameter, HostedRule};
 use toolwright_core::{Origin, Tool, ToolChoice, ToolKind};
 use toolwright_json::{Json, Object, object};
+
+use super::extras::leaves;
+use super::{Refusal, Work};
+use crate::codec::Target;
+use crate::dialect;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let refuses_hosted = work.is_native() && work.profile.known_types_only;

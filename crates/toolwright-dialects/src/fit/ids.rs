@@ -5,11 +5,12 @@ mod pending;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use toolwright_core::profile::IdRule;
+use toolwright_core::{Body, Outcome, Part, hash};
+
 use super::Work;
 use super::alias::{assign, by_original, each_part, is_legal_id, rename};
 use pending::{Pending, Wanted};
-use toolwright_core::profile::IdRule;
-use toolwright_core::{Body, Outcome, Part, hash};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     adopt(work);

@@ -2,12 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-
-use super::Work;
 use toolwright_core::Origin;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::profile::MediaRule;
+
+use super::Work;
 
 /// Normalizes media: a registered media type, and a text document as text if base64 is for other
 /// types.

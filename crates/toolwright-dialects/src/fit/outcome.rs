@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::content::{
-    AS_WORDS, NO_TEXT_DOCUMENT, describe, join_texts, placeholder, takes, word, words_first,
-};
-use super::{Work, media};
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::profile::JsonRule;
 use toolwright_core::tool::flat_name;
 use toolwright_core::{Body, Message, Origin, Outcome, Part, Role};
 use toolwright_json::Json;
+
+use super::content::{
+    AS_WORDS, NO_TEXT_DOCUMENT, describe, join_texts, placeholder, takes, word, words_first,
+};
+use super::{Work, media};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let messages = work.take_messages();

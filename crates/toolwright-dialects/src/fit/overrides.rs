@@ -1,9 +1,10 @@
 //! Last pass: removes request settings that are configured not to be sent.
 
-use super::Work;
 use toolwright_core::Origin;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::profile::Setting;
+
+use super::Work;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     for setting in &work.profile.overrides.drop {

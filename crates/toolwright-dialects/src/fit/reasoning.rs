@@ -1,11 +1,12 @@
 //! Thinking in the history: returned to the vendor that produced it, and dropped for others.
 
-use super::{Work, thinking};
-use crate::reasoning_cache;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::part::{Reasoning, Section, SectionKind, Signature};
 use toolwright_core::{Body, Message, Part, Role};
 use toolwright_json::Object;
+
+use super::{Work, thinking};
+use crate::reasoning_cache;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let mut messages = std::mem::take(&mut work.request.messages);

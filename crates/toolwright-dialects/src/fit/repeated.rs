@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Work;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::{Body, Call, Message, Outcome, Part};
+
+use super::Work;
 
 /// Removes an outcome that repeats one of the same call, as Gemini CLI sends them when it resumes a
 /// session: other vendors accept one outcome for each call.

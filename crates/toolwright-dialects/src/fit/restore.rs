@@ -9,12 +9,6 @@ mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capture::ReasoningCapture;
-use stream::Slot;
-
-use super::tools::PLACEHOLDER;
-use super::{Aliases, extras, ids};
-use crate::reasoning_cache::CachedReasoning;
 use toolwright_core::digest::ConversationDigest;
 use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::part::Reasoning;
@@ -24,6 +18,13 @@ use toolwright_core::{
     Arguments, Body, Call, Extra, Origin, Part, Request, Response, ToolChoice, schema,
 };
 use toolwright_json::{Json, JsonText};
+
+use capture::ReasoningCapture;
+use stream::Slot;
+
+use super::tools::PLACEHOLDER;
+use super::{Aliases, extras, ids};
+use crate::reasoning_cache::CachedReasoning;
 
 use super::alias::{each_part, is_kept_by_clients};
 use super::choice::{FORCED_ARGUMENTS, FORCED_NAME};

@@ -1,11 +1,12 @@
 //! Turns: places outcomes as the target requires, merges consecutive messages, keeps the order if
 //! possible.
 
-use super::Work;
-use super::content::{join_texts, words_first};
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::profile::{Merges, OutcomeCarrier};
 use toolwright_core::{Body, Message, Origin, Part, Role};
+
+use super::Work;
+use super::content::{join_texts, words_first};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     if !work.is_native() {

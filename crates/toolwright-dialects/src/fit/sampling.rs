@@ -1,10 +1,11 @@
 //! Limits and sampling.
 
-use super::{Work, thinking};
 use toolwright_core::Origin;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::profile::FixedSampling;
 use toolwright_json::Number;
+
+use super::{Work, thinking};
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.sampling;

@@ -1,9 +1,10 @@
 //! Schemas of parameters, lowered to what the target accepts.
 
-use super::Work;
 use toolwright_core::ToolKind;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::schema::{self, SchemaChange};
+
+use super::Work;
 
 pub(super) fn pass(work: &mut Work<'_>) {
     let rule = work.profile.schema;

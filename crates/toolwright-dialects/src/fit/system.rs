@@ -3,11 +3,12 @@
 //! Leading messages join the instructions. A later one stays in place if the target allows it;
 //! otherwise it becomes user text within the tags of [`REMINDER`].
 
-use super::Work;
-use super::content::join_texts;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::profile::{LatePlace, LateSystem};
 use toolwright_core::{Body, Message, Part, Role};
+
+use super::Work;
+use super::content::join_texts;
 
 /// The tag around instructions that become user text. Claude Code marks instructions within a
 /// conversation in this way, and other tools do the same for models that accept no late system

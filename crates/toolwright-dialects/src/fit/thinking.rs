@@ -4,12 +4,13 @@
 //! Effort and budget convert by [`BANDS`]. This pass runs before those that depend on whether the
 //! model thinks: the tool choice, the thinking in the history, and the sampling settings.
 
-use super::Work;
 use toolwright_core::Origin;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::profile::ShowRule;
 use toolwright_core::request::Thinking;
 use toolwright_json::Number;
+
+use super::Work;
 
 /// The effort that disables thinking.
 const OFF: &str = "none";

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::Work;
 use toolwright_core::loss::{Severity, Site};
+use toolwright_core::profile::Strictness;
 use toolwright_core::tool::split_name;
 use toolwright_core::{Body, Origin, Tool, ToolChoice, ToolKind};
 use toolwright_json::{Json, Object, object};
 
-use toolwright_core::profile::Strictness;
+use super::Work;
 
 /// The placeholder if a target requires tools because the history has calls (case 14).
 pub(super) const PLACEHOLDER: &str = "no_tool_available";

@@ -6,8 +6,9 @@
 //!
 //! All numbers are big-endian. A header is `u8` length and name, `u8` type, value.
 
-use super::{Frame, FrameError, MAX_FRAME, text};
 use toolwright_json::object;
+
+use super::{Frame, FrameError, MAX_FRAME, text};
 
 const PRELUDE: usize = 12;
 const CHECKSUM: usize = 4;

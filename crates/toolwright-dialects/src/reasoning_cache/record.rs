@@ -7,11 +7,12 @@
 //!
 //! Texts and calls are stored as parts without text and arguments, beside a digest of these.
 
-use super::{CachedPart, CachedReasoning};
 use toolwright_core::digest::{ConversationDigest, TextDigest};
 use toolwright_core::document::{DocumentError, ObjectReader, read_dialect, read_part, write_part};
 use toolwright_core::{Arguments, Body, Call, Extra, Part};
 use toolwright_json::{Json, Object, Text, object};
+
+use super::{CachedPart, CachedReasoning};
 
 const VERSION: u64 = 1;
 

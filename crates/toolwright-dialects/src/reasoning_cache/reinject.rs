@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{CachedPart, CachedReasoning, has_vendor_fields};
 use toolwright_core::digest::{ConversationDigest, TextDigest, arguments_digest};
 use toolwright_core::part::Signature;
 use toolwright_core::profile::Profile;
 use toolwright_core::{Body, Call, Extra, Message, Origin, Part, Request, Role};
+
+use super::{CachedPart, CachedReasoning, has_vendor_fields};
 
 /// Reinjects the reasoning of earlier replies into a request, around the calls that it belongs to and in
 /// the order of its vendor. A target that did not write it gets nothing, and reasoning that the client

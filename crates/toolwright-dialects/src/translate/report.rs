@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::fit::restore::Restorer;
-use crate::fit::{Addition, Aliases, Fitted};
-use crate::reasoning_cache::CachedReasoning;
 use toolwright_core::loss::{Loss, Severity};
 use toolwright_core::response::LOSSES;
 use toolwright_core::{Dialect, Extra, Request};
 use toolwright_json::{Json, Object, object};
+
+use crate::fit::restore::Restorer;
+use crate::fit::{Addition, Aliases, Fitted};
+use crate::reasoning_cache::CachedReasoning;
 
 /// Losses by their path in the source document, additions and aliases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

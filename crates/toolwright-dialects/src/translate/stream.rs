@@ -1,12 +1,13 @@
 //! Translates a stream between dialects as it arrives: bytes of the source's dialect or events in, bytes
 //! of the target's dialect out.
 
+use toolwright_core::event::think::ThinkFilter;
+use toolwright_core::{Event, Fault, FaultClass};
+
 use super::{Report, TranslateError};
 use crate::codec::{ChatCodec, ReplyContext, ResponseSummary, StreamDecoder, StreamEncoder};
 use crate::fit::restore::Restorer;
 use crate::frame::{Frame, FrameReader, FrameWriter, Framing};
-use toolwright_core::event::think::ThinkFilter;
-use toolwright_core::{Event, Fault, FaultClass};
 
 /// Translates one stream to bytes of another dialect, with the client's own names restored. It buffers at
 /// most a frame, or a part where the target's dialect cannot send it in pieces.

@@ -7,12 +7,13 @@
 //! stream:   frames → events → restore
 //! ```
 
+use toolwright_core::profile::Profile;
+use toolwright_core::{Event, Request, Response};
+
 use super::{Report, StreamReader, TranslateError, Translated, decode_response};
 use crate::codec::{ChatCodec, Target, WireReply, WireRequest};
 use crate::fit::restore::Restorer;
 use crate::fit::{Aliases, fit_made};
-use toolwright_core::profile::Profile;
-use toolwright_core::{Event, Request, Response};
 
 /// Encodes requests to one vendor and decodes its replies.
 #[must_use]

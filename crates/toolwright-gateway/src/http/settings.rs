@@ -1,11 +1,11 @@
 //! Settings of connections: limits and certificate.
 
-use parking_lot::RwLock;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::TokioTimer;
+use parking_lot::RwLock;
 
 use super::config::Limits;
 use super::tls::Tls;

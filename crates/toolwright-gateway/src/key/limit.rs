@@ -5,9 +5,10 @@
 //! reserved first and corrected later, which can leave a debt. While there is debt, nothing is
 //! admitted.
 
-use parking_lot::Mutex;
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// Time in which a bucket refills.
 const MINUTE: Duration = Duration::from_mins(1);

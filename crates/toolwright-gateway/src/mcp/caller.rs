@@ -1,11 +1,11 @@
 //! Calls of MCP servers with tokens of the callers: a connection for each, and never the token of another one.
 
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, Uri};
+use parking_lot::Mutex;
 use toolwright_mcp::client::{Authorization, ServerUrl};
 use toolwright_mcp::{Client, ClientSelector, SelectFuture};
 use toolwright_runtime::bounded::BoundedMap;

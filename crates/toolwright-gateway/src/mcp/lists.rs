@@ -1,10 +1,10 @@
 //! The last good lists of prompts and resources of a server.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
 use toolwright_core::Json;
 use toolwright_mcp::{Client, ClientError, ListKind};

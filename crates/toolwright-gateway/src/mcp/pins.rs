@@ -1,13 +1,13 @@
 //! Approved definitions of tools of MCP servers, in the data folder: one file for each server, with the digest of each
 //! tool. A tool is approved when it is seen for the first time; later changes are approved with `toolwright mcp approve`.
 
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use toolwright_core::json::Object;
 use toolwright_core::{Json, object};
 use toolwright_mcp::DefinitionPins;

@@ -9,18 +9,19 @@
 
 mod client;
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use client::Client;
+use parking_lot::Mutex;
 use toolwright_core::{Call, Json, Request};
 use toolwright_dialects::reasoning_cache::{CachedReasoning, CallKey};
 use toolwright_dialects::translate::Translator;
 use toolwright_runtime::store::StoreError;
 use toolwright_runtime::store::expiring::{Entry, ExpiringStore, Limits, Scope};
+
+use client::Client;
 
 /// The kind of the entries in the store.
 const KIND: &str = "reasoning";

@@ -1,10 +1,10 @@
 //! Refusals of requests without a valid key: anyone can cause them, so the ledger has one entry for all of a minute with the
 //! same reason, with their number.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use toolwright_core::FaultClass;
 use toolwright_runtime::ledger::ExchangeEntry;
 

@@ -1,11 +1,11 @@
 //! Records what a run of tools does. The run and the recorder of its exchange share the record, because
 //! the run does not own the body of the reply.
 
-use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use toolwright_core::{Dialect, Usage};
 use toolwright_dialects::dialect::{ChatCodec, ToolCodec};
 use toolwright_dialects::translate::Report;

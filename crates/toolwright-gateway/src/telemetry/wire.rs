@@ -1,9 +1,9 @@
 //! Bodies between the gateway and its upstreams, for the ledger.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use toolwright_transport::BodyObserver;
 
 use super::record::{Payloads, UpstreamPayloads};

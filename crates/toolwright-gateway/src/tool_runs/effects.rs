@@ -1,10 +1,10 @@
 //! Effects of tools in a run, for a reply that fails after them: the fault lists the calls that
 //! ran, and the reply asks SDKs not to retry.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue, StatusCode, header};
+use parking_lot::Mutex;
 use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Fault, Json, object};
 use toolwright_runtime::CallErrorKind;

@@ -5,11 +5,11 @@
 //! conversation, so that the model sees the whole of it. If they have expired, the request is still valid
 //! but lacks these turns.
 
-use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use toolwright_core::{Body, Message, Part, Request, Role};
 use toolwright_runtime::bounded::BoundedMap;
 

@@ -9,11 +9,11 @@
 
 mod record;
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 use toolwright_core::document::DocumentError;
 use toolwright_core::{Fault, FaultClass, Json};

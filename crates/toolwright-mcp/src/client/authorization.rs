@@ -10,7 +10,6 @@
 //! | 401 otherwise, or 403 that names further scopes | the user logs in, if there is a [`LoginHandler`] |
 //! | again, or without a handler | the request fails, and the error names the challenge |
 
-use parking_lot::Mutex;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -18,6 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::{StatusCode, Uri};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use toolwright_transport::HttpClient;
 use toolwright_transport::oauth::{

@@ -1,10 +1,10 @@
 //! What a server announces: changes of its lists, and updates of the resources that are observed.
 
-use parking_lot::Mutex;
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 /// A list of a server.

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::message::RpcError;
 use toolwright_runtime::ToolError;
 use toolwright_runtime::error::IN_DOUBT;
 use toolwright_transport::oauth::Challenge;
+
+use crate::message::RpcError;
 
 /// Why a request to a server failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

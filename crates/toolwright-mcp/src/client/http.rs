@@ -17,6 +17,8 @@ use tokio::time::{sleep, timeout};
 use toolwright_core::Json;
 use toolwright_dialects::dialect::mcp::Era;
 use toolwright_dialects::frame::{Frame, FrameReader, Framing};
+use toolwright_transport::oauth::{Challenge, OAuthError, Token, TokenSource};
+use toolwright_transport::{HttpClient, HttpFault, Incoming, IncomingBody, begins_with, sensitive};
 
 use super::authorization::Authorization;
 use super::error::ClientError;
@@ -25,8 +27,6 @@ use super::{MAX_MESSAGE, READ_DEADLINE};
 use crate::header::{self, ParameterHeader};
 use crate::message::{InvalidMessage, Message, Request, Response};
 use crate::protocol::header::{LAST_EVENT_ID, METHOD, NAME, SESSION, VERSION};
-use toolwright_transport::oauth::{Challenge, OAuthError, Token, TokenSource};
-use toolwright_transport::{HttpClient, HttpFault, Incoming, IncomingBody, begins_with, sensitive};
 
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

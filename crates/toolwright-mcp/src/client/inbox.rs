@@ -1,10 +1,10 @@
 //! Messages of a server on their way to the requests that wait for them.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 use toolwright_core::Json;
 use toolwright_json::Object;

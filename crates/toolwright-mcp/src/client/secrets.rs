@@ -1,17 +1,17 @@
 //! Redacts secrets that a server received and sends back.
 
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use http::header::AUTHORIZATION;
+use parking_lot::Mutex;
+use toolwright_runtime::redact::known::{KnownSecrets, MIN_SECRET};
+use toolwright_transport::oauth::Token;
+use toolwright_transport::secret::SecretString;
 
 use super::Address;
 use crate::message::Message;
 use crate::redaction;
-use toolwright_runtime::redact::known::{KnownSecrets, MIN_SECRET};
-use toolwright_transport::oauth::Token;
-use toolwright_transport::secret::SecretString;
 
 /// Number of access tokens that are remembered: the present one, and those that it replaced.
 const MAX_TOKENS: usize = 4;

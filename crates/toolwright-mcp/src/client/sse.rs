@@ -7,13 +7,13 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{HeaderMap, Method};
 use tokio::time::timeout;
+use toolwright_transport::resolve_reference;
 
 use super::READ_DEADLINE;
 use super::error::ClientError;
 use super::http::{Http, ServerUrl, Stream, is_stream};
 use super::inbox::Inbox;
 use crate::message::Message;
-use toolwright_transport::resolve_reference;
 
 /// A connection to a server.
 pub(super) struct Sse {

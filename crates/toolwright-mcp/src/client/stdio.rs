@@ -1,21 +1,21 @@
 //! A server that is a child process: one message on each line of its stdin and stdout.
 
-use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::ChildStdin;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use toolwright_runtime::process::{self, INHERITED_ENVIRONMENT, Process};
+use toolwright_transport::secret::SecretString;
 
 use super::MAX_MESSAGE;
 use super::inbox::Inbox;
 use crate::message::Message;
-use toolwright_runtime::process::{self, INHERITED_ENVIRONMENT, Process};
-use toolwright_transport::secret::SecretString;
 
 /// Time to exit after stdin has been closed.
 const GRACE: Duration = Duration::from_secs(2);

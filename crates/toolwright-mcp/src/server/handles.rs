@@ -5,12 +5,12 @@ use base64::engine::general_purpose::STANDARD;
 use toolwright_core::{Json, object};
 use toolwright_dialects::dialect::mcp::Era;
 use toolwright_json::Object;
-
-use crate::message::RpcError;
 use toolwright_runtime::call::CallResult;
 use toolwright_runtime::handle::{Handle, HandleError};
 use toolwright_runtime::output::Content;
 use toolwright_runtime::{Session, Toolbox};
+
+use crate::message::RpcError;
 
 /// What the URIs of handles begin with.
 const SCHEME: &str = "toolwright://handle/";

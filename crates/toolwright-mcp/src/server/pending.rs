@@ -4,7 +4,6 @@
 //! answers. The work continues where it stopped: it is kept under the `requestState` of the result, an unguessable
 //! name that only the same caller can use, once, and only with the same request.
 
-use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -14,19 +13,20 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use toolwright_core::{Json, object};
 use toolwright_dialects::dialect::mcp::Era;
 use toolwright_json::Object;
+use toolwright_runtime::Caller;
 
 use super::peer::SessionInput;
 use super::{Exchange, Outbox, Peer, Server, crashed};
 use crate::interaction::{ElicitationModes, InputFuture, InputHandler, InputRequest, Interaction};
 use crate::message::{Request, RpcError};
 use crate::protocol::{LOG, PROGRESS, meta};
-use toolwright_runtime::Caller;
 
 /// How long a request waits for the client.
 const LIFETIME: Duration = Duration::from_mins(10);

@@ -4,14 +4,14 @@ use toolwright_core::{Arguments, Call, Json, Part, object};
 use toolwright_dialects::dialect::ToolCodec;
 use toolwright_dialects::dialect::mcp::{Era, Mcp};
 use toolwright_json::Object;
+use toolwright_runtime::call::{Answer, Approval, CallResult, CallStatus};
+use toolwright_runtime::{CallError, CallErrorKind};
 
 use super::{Exchange, Features, Peer, handles, page};
 use crate::interaction::{InputRequest, Interaction, MISSING_CAPABILITY_KIND};
 use crate::message::{Request, RpcError};
 use crate::output::{WireResult, map_resource_uris};
 use crate::protocol::{ELICIT, MISSING_CAPABILITY};
-use toolwright_runtime::call::{Answer, Approval, CallResult, CallStatus};
-use toolwright_runtime::{CallError, CallErrorKind};
 
 /// Answers `tools/list`.
 pub(super) fn list(exchange: &Exchange, params: &Object, era: Era) -> Result<Object, RpcError> {

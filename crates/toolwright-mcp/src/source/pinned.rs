@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 use toolwright_core::Json;
+use toolwright_runtime::ToolError;
 
 use crate::client::{Client, ClientError, ListKind};
 use crate::pins::{DefinitionPins, definition_digest};
-use toolwright_runtime::ToolError;
 
 /// The tools of a server, and their definitions that were approved.
 pub(super) struct PinnedTools {

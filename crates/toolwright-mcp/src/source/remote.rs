@@ -5,6 +5,9 @@ use std::sync::Arc;
 use toolwright_core::object;
 use toolwright_dialects::dialect::mcp::Era;
 use toolwright_json::Object;
+use toolwright_runtime::handler::ToolResult;
+use toolwright_runtime::output::Content;
+use toolwright_runtime::{Scope, Session, ToolError};
 
 use super::ClientSelector;
 use super::pinned::PinnedTools;
@@ -13,9 +16,6 @@ use crate::header::ParameterHeader;
 use crate::interaction::Interaction;
 use crate::output::{read_hidden, read_part, read_result_of};
 use crate::protocol::CALL_TOOL;
-use toolwright_runtime::handler::ToolResult;
-use toolwright_runtime::output::Content;
-use toolwright_runtime::{Scope, Session, ToolError};
 
 /// What of a result is for models.
 #[derive(Clone)]

@@ -23,11 +23,12 @@ mod import;
 mod openapi;
 mod schema;
 
+use toolwright_json::Object;
+
 pub use import::import;
 
 use super::document::Plan;
 use super::tools::PlanTools;
-use toolwright_json::Object;
 
 /// The prefix of our fields.
 const PREFIX: &str = "x-toolwright-";

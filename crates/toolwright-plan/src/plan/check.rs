@@ -8,13 +8,14 @@ mod references;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
-use super::document::{Plan, Step};
-use super::error::{PlanError, PlanErrorKind};
-use super::tools::{PlanTool, PlanTools};
 use toolwright_core::args::Parameters;
 use toolwright_json::Object;
 use toolwright_json::object;
 use toolwright_json::pointer::Path;
+
+use super::document::{Plan, Step};
+use super::error::{PlanError, PlanErrorKind};
+use super::tools::{PlanTool, PlanTools};
 
 /// Maximum number of steps, unless the host says otherwise. Items of `each` do not count.
 pub const MAX_STEPS: usize = 1000;

@@ -8,12 +8,13 @@
 
 use std::sync::Arc;
 
-use super::error::{PlanError, PlanErrorKind};
-use super::template::{Getter, Reference, Template};
 use toolwright_core::schema::Check;
 use toolwright_json::object;
 use toolwright_json::pointer::Path;
 use toolwright_json::{Json, Object};
+
+use super::error::{PlanError, PlanErrorKind};
+use super::template::{Getter, Reference, Template};
 
 const EXPECTED: &str = "a condition is a reference, {\"value\": …, \"is\": JSON Schema}, \
                         {\"all\": […]}, {\"any\": […]} or {\"not\": …}";

@@ -2,14 +2,15 @@
 
 mod parser;
 
-use super::condition::Condition;
-use super::error::{Node, PlanError};
-use super::template::{Reference, Source, Template};
 use toolwright_core::document::{Faults, positions};
 use toolwright_core::wire_json::key;
 use toolwright_json::object;
 use toolwright_json::pointer::Path;
 use toolwright_json::{Json, Object};
+
+use super::condition::Condition;
+use super::error::{Node, PlanError};
+use super::template::{Reference, Source, Template};
 
 /// The version of the format.
 const VERSION: &str = "1";

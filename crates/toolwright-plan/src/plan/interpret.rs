@@ -9,11 +9,12 @@ mod values;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use toolwright_json::{Json, Object};
+
 use self::values::Absent;
 use super::document::{OnError, Plan};
 use super::graph::{Edge, EdgeKind, Graph};
 use super::state::{StepError, StepResult};
-use toolwright_json::{Json, Object};
 
 /// A call that is to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -10,6 +10,13 @@ mod sources;
 
 use std::collections::HashSet;
 
+use toolwright_core::schema::schemas_at;
+use toolwright_core::tool::split_name;
+use toolwright_core::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
+
 pub use note::{RecordNote, RecordNoteKind};
 
 use self::arguments::Arguments;
@@ -19,12 +26,6 @@ use super::document::{Plan, Step, id_problem};
 use super::graph::{Edge, EdgeKind, Graph};
 use super::template::{Reference, ReferenceForm, Source, Template};
 use super::tools::PlanTools;
-use toolwright_core::schema::schemas_at;
-use toolwright_core::tool::split_name;
-use toolwright_core::wire_json::key;
-use toolwright_json::object;
-use toolwright_json::pointer::Path;
-use toolwright_json::{Json, Object};
 
 /// Maximum number of characters of an id that is made of a tool's name, without its number.
 const MAX_NAME_CHARS: usize = 48;

@@ -15,11 +15,12 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::Plan;
-use super::template::{Reference, Source};
 use toolwright_core::wire_json::key;
 use toolwright_json::object;
 use toolwright_json::{Json, Object};
+
+use super::document::Plan;
+use super::template::{Reference, Source};
 
 /// The member with the handle of a stored value. An engine that stores values elsewhere stores every value that has
 /// such a member itself, so that no tool can write one.

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::error::{PlanError, PlanErrorKind};
 use toolwright_core::wire_json::key;
 use toolwright_json::object;
 use toolwright_json::pointer::Path;
 use toolwright_json::{Json, Key, Object};
+
+use super::error::{PlanError, PlanErrorKind};
 
 /// The member that makes an object a reference.
 const FROM: &str = "$from";

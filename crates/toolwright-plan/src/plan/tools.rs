@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::document::Plan;
-use super::error::{PlanError, PlanErrorKind};
 use toolwright_core::args::Parameters;
 use toolwright_core::tool::{Tool, ToolKind};
 use toolwright_json::object;
 use toolwright_json::{Json, Object};
+
+use super::document::Plan;
+use super::error::{PlanError, PlanErrorKind};
 
 /// A tool of a plan.
 #[derive(Debug, Clone, Default)]

@@ -13,6 +13,12 @@ mod workflow;
 
 use std::collections::HashMap;
 
+use toolwright_core::args::Parameters;
+use toolwright_core::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
+
 pub use import::import_view;
 pub use parameter_type::ViewType;
 pub use workflow::import_workflow;
@@ -22,11 +28,6 @@ use super::error::PlanError;
 use super::graph::{EdgeKind, Graph};
 use super::template::{Reference, Source, Template};
 use super::tools::{PlanTool, PlanTools};
-use toolwright_core::args::Parameters;
-use toolwright_core::wire_json::key;
-use toolwright_json::object;
-use toolwright_json::pointer::Path;
-use toolwright_json::{Json, Object};
 
 /// The workflow view of a plan.
 ///

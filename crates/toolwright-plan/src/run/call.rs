@@ -5,10 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::plan::{Plan, PlannedCall, Step, StepError};
 use tokio_util::sync::CancellationToken;
 use toolwright_core::{Arguments, Call, Json};
 use toolwright_json::{MAX_DEPTH, Object};
+use toolwright_runtime::call::{CallResult, CallStatus};
+use toolwright_runtime::error::{CallError, CallErrorKind};
+use toolwright_runtime::handle::{Handle, HandleId};
+use toolwright_runtime::output::Content;
+use toolwright_runtime::session::{Scope, Session};
+use toolwright_runtime::settings::{Effect, Retry, Settings};
+use toolwright_runtime::toolbox::{StepCall, StepTool, Toolbox};
+
+use crate::plan::{Plan, PlannedCall, Step, StepError};
 
 use super::drive::Answered;
 use super::event::PlanEventKind;
@@ -17,13 +25,6 @@ use super::output::step_output;
 use super::rate::count_call;
 use super::scope::{RunScope, call_id, join, step_key};
 use super::start::now_ms;
-use toolwright_runtime::call::{CallResult, CallStatus};
-use toolwright_runtime::error::{CallError, CallErrorKind};
-use toolwright_runtime::handle::{Handle, HandleId};
-use toolwright_runtime::output::Content;
-use toolwright_runtime::session::{Scope, Session};
-use toolwright_runtime::settings::{Effect, Retry, Settings};
-use toolwright_runtime::toolbox::{StepCall, StepTool, Toolbox};
 
 /// What the calls of a plan share.
 pub(crate) struct CallScope {

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 
-use crate::plan::{Plan, PlannedCall, StepError, StepResult, StepState};
 use toolwright_core::Json;
 use toolwright_json::Object;
+
+use crate::plan::{Plan, PlannedCall, StepError, StepResult, StepState};
 
 use super::call::CallEnd;
 use super::event::PlanEventKind;

@@ -4,13 +4,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::plan::{Plan, PlanError, StepError};
 use toolwright_core::Json;
+use toolwright_runtime::session::Caller;
+
+use crate::plan::{Plan, PlanError, StepError};
 
 use super::event::Observer;
 use super::journal::{PlanJournalError, RunRecord, StepAnswer};
 use super::report::RunReport;
-use toolwright_runtime::session::Caller;
 
 /// A run to start.
 #[derive(Debug, Clone)]

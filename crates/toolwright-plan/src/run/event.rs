@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::plan::{StepError, StepState};
 use toolwright_core::object;
 use toolwright_json::Object;
+
+use crate::plan::{StepError, StepState};
 
 use super::journal::RunStatus;
 

@@ -13,9 +13,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::plan::{Plan, StepError};
 use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Json, object};
+
+use crate::plan::{Plan, StepError};
 
 pub use memory::MemoryPlanJournal;
 #[cfg(feature = "sqlite")]

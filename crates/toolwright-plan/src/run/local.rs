@@ -6,16 +6,21 @@ pub(crate) mod nested;
 mod report;
 mod resume;
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::{Mutex, MutexGuard};
+use tokio_util::sync::CancellationToken;
+use toolwright_json::pointer;
+use toolwright_runtime::context::Context;
+use toolwright_runtime::ledger::ApprovalEntry;
+use toolwright_runtime::session::Caller;
+use toolwright_runtime::toolbox::Toolbox;
+
 use crate::plan::{
     Graph, Interpreter, MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Template, check,
 };
-use tokio_util::sync::CancellationToken;
-use toolwright_json::pointer;
 
 use super::engine::{Engine, EngineFuture, NewRun, PlanRunError};
 use super::event::Observer;
@@ -31,10 +36,6 @@ use super::report::{RunReport, StepQuestion};
 use super::scope::{RunScope, call_id, outermost};
 use super::start::{blocking, check_run, digests, new_record, now_ms};
 use super::tools::plan_tools;
-use toolwright_runtime::context::Context;
-use toolwright_runtime::ledger::ApprovalEntry;
-use toolwright_runtime::session::Caller;
-use toolwright_runtime::toolbox::Toolbox;
 
 /// Number of concurrent calls of a run, unless the plan or the host says otherwise.
 const PARALLEL: usize = 32;

@@ -1,13 +1,13 @@
 //! A plan by a model: it writes one with a forced call, whose parameters are those of plans, and receives the errors of
 //! the check until the plan is valid.
 
-use crate::plan::{MAX_STEPS, Plan, PlanError, PlanTool, PlanTools, check};
 use toolwright_core::args::{CoercionOptions, Parameters, parse};
 use toolwright_core::{
     Arguments, Body, Call, Fault, Json, Message, Outcome, Part, Request, Response, Tool, ToolChoice,
 };
-
 use toolwright_runtime::model::Model;
+
+use crate::plan::{MAX_STEPS, Plan, PlanError, PlanTool, PlanTools, check};
 
 /// The tool that the model calls with the plan.
 const WRITE_PLAN: &str = "write_plan";

@@ -1,6 +1,5 @@
 //! The memory of runs: what a run holds is reserved in the budget of the host before it is built.
 
-use parking_lot::Mutex;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -8,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::plan::StepError;
-
+use parking_lot::Mutex;
 use toolwright_runtime::context::Context;
 use toolwright_runtime::error::ToolError;
+
+use crate::plan::StepError;
 
 /// Memory that the values of runs may take. A host adds one to the [context](toolwright_runtime::Context) of its runs.
 pub trait MemoryBudget: Send + Sync {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolwright_runtime::error::CallErrorKind;
+use toolwright_runtime::session::{Scope, Session};
+
 use crate::plan::StepError;
 
 use super::scope::RunScope;
-use toolwright_runtime::error::CallErrorKind;
-use toolwright_runtime::session::{Scope, Session};
 
 /// Counts the calls that plans make, at any depth. A host adds one to the [context](toolwright_runtime::Context) of its calls.
 pub trait CallRate: Send + Sync {

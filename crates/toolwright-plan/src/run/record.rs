@@ -6,20 +6,11 @@
 
 use std::collections::HashMap;
 
-use crate::plan::{
-    MAX_STEPS, PlanTools, RecordedCall, RecordedHandle, RecordedResult, Recording, ReferenceForm,
-    record,
-};
 use toolwright_core::args::parse;
 use toolwright_core::schema::schemas_at;
 use toolwright_core::{Call, Dialect, Json, Message, Outcome, Role, Tool, object};
 use toolwright_dialects::dialect::{self, WireReply, WireRequest};
 use toolwright_json::Path;
-
-use super::engine::PlanRunError;
-use super::output::{declared_piece, piece, step_output};
-use super::start::blocking;
-use super::tools::plan_tools;
 use toolwright_runtime::handle::{
     Handle, HandleId, Owner, find_handles, parts_output, read_output,
 };
@@ -28,6 +19,16 @@ use toolwright_runtime::output::{Content, Piece};
 use toolwright_runtime::run::{RunError, State, read_saved};
 use toolwright_runtime::settings::ValueForm;
 use toolwright_runtime::toolbox::Toolbox;
+
+use crate::plan::{
+    MAX_STEPS, PlanTools, RecordedCall, RecordedHandle, RecordedResult, Recording, ReferenceForm,
+    record,
+};
+
+use super::engine::PlanRunError;
+use super::output::{declared_piece, piece, step_output};
+use super::start::blocking;
+use super::tools::plan_tools;
 
 /// Why no plan can be made of calls.
 #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::plan::{Interpreter, PlannedCall, StepError, StepResult, StepState, StepStatus};
 use toolwright_core::Json;
+
+use crate::plan::{Interpreter, PlannedCall, StepError, StepResult, StepState, StepStatus};
 
 use super::journal::{Entry, EntryEvent, Question, StepAnswer};
 use super::scope::{call_id, is_within, join, split};

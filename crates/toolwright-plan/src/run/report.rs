@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::plan::{Interpreter, Plan, Step, StepError, StepResult, StepState, StepStatus};
 use toolwright_core::Json;
 use toolwright_core::object;
 use toolwright_json::Object;
+use toolwright_runtime::redact::excerpt;
+
+use crate::plan::{Interpreter, Plan, Step, StepError, StepResult, StepState, StepStatus};
 
 use super::journal::{Question, RunRecord, RunStatus};
 use super::memory::Reservation;
 use super::replay::{NestedQuestion, Replay};
 use super::scope::outermost;
-use toolwright_runtime::redact::excerpt;
 
 /// Maximum number of bytes of a preview.
 const PREVIEW_BYTES: usize = 500;

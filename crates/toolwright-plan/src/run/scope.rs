@@ -8,23 +8,23 @@
 //! The drive of the run makes all writes, in its own future: when it is dropped, a call that goes on for a while cannot
 //! change the run, which another drive may continue.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use toolwright_core::Json;
+use toolwright_runtime::call::journal::{Begun, Intent, Journal, JournalError, SharedJournal};
+use toolwright_runtime::call::key;
+use toolwright_runtime::session::{Scope, Session};
 
 use super::drive::Message;
 use super::journal::{Entry, EntryEvent, PlanJournalError, PlanJournalFuture, StepAnswer};
 use super::replay::{NestedEntries, NestedQuestion, has_answer, nested_questions, remove_within};
 use super::start::now_ms;
-use toolwright_runtime::call::journal::{Begun, Intent, Journal, JournalError, SharedJournal};
-use toolwright_runtime::call::key;
-use toolwright_runtime::session::{Scope, Session};
 
 /// The beginning of the idempotency key of a call that the journal of a run records; other keys are hexadecimal.
 const PREFIX: &str = "plan-";

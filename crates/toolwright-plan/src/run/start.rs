@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::plan::{Plan, PlanError, PlanErrorKind, PlanTools, check};
 use toolwright_core::args::Parameters;
 use toolwright_core::{Json, Tool};
 use toolwright_json::Object;
+use toolwright_runtime::session::Caller;
+
+use crate::plan::{Plan, PlanError, PlanErrorKind, PlanTools, check};
 
 use super::engine::{NewRun, PlanRunError};
 use super::journal::{RunRecord, RunStatus};
-use toolwright_runtime::session::Caller;
 
 /// Checks a plan with its inputs, pins its tools, and creates the record of its run. If there are more steps than the maximum, this is the
 /// only error.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan::{PlanTool, PlanTools, Resource, ResourceUse};
 use futures_util::future::join_all;
-
 use toolwright_runtime::error::CallErrorKind;
 use toolwright_runtime::handler::Handler;
 use toolwright_runtime::settings::{Effect, Fill};
 use toolwright_runtime::toolbox::Toolbox;
+
+use crate::plan::{PlanTool, PlanTools, Resource, ResourceUse};
 
 /// Returns the named tools of a toolbox, such as those of [the steps of a
 /// plan](crate::plan::Plan::tool_names). A tool whose source fails is marked as unavailable, a name

@@ -1,18 +1,19 @@
 //! A call on its way to a worker, and how it ended, as documents.
 
-use crate::plan::stored::Needs;
-use crate::plan::{Plan, PlannedCall, Step};
 use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Json, object};
 use toolwright_json::Object;
+use toolwright_runtime::call::Approval;
+use toolwright_runtime::session::Caller;
+
+use crate::plan::stored::Needs;
+use crate::plan::{Plan, PlannedCall, Step};
 
 use super::state::text;
 use crate::run::StepAnswer;
 use crate::run::call::CallEnd;
 use crate::run::journal::Question;
 use crate::run::journal::record::read_error;
-use toolwright_runtime::call::Approval;
-use toolwright_runtime::session::Caller;
 
 /// A call that a worker makes.
 pub(super) struct CallOrder {

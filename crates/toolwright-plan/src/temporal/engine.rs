@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::plan::stored::{Needs, has_handles};
-use crate::plan::{MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Source, StepError};
 use temporalio_client::errors::{
     WorkflowGetResultError, WorkflowInteractionError, WorkflowQueryError,
 };
@@ -17,6 +15,10 @@ use tokio::sync::OnceCell;
 use toolwright_core::document::DocumentError;
 use toolwright_core::{Json, object};
 use toolwright_json::Object;
+use toolwright_runtime::handle::HandleStore;
+
+use crate::plan::stored::{Needs, has_handles};
+use crate::plan::{MAX_STEPS, Plan, PlanError, PlanErrorKind, PlanTools, Source, StepError};
 
 use super::TemporalError;
 use super::client::{Address, connect};
@@ -32,7 +34,6 @@ use crate::run::{
     Engine, EngineFuture, NewRun, Observer, PlanRunError, RunReport, RunStatus, StepAnswer,
     StepQuestion,
 };
-use toolwright_runtime::handle::HandleStore;
 
 /// Number of concurrent calls of a run, unless the plan or the host says otherwise. Temporal allows 2,000.
 const PARALLEL: usize = 200;

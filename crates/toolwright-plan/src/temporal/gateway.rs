@@ -6,14 +6,14 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, StatusCode, Uri};
 use toolwright_core::Json;
-
-use super::TemporalError;
 use toolwright_runtime::handle::{
     HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, Owner,
 };
 use toolwright_runtime::output::{Blob, Content};
 use toolwright_transport::secret::SecretString;
 use toolwright_transport::{HttpClient, Incoming};
+
+use super::TemporalError;
 
 /// The media type of JSON. Values of any other type are bytes.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

@@ -7,12 +7,12 @@ use futures_util::TryStreamExt;
 use futures_util::future::join_all;
 use temporalio_client::{WorkflowExecution, WorkflowExecutionStatus, WorkflowListOptions};
 use tokio::time::timeout;
+use toolwright_runtime::session::Caller;
 
 use super::TemporalEngine;
 use super::state::millis;
 use crate::run::journal::{RunFilter, RunSummary};
 use crate::run::{Engine, PlanRunError, RunStatus};
-use toolwright_runtime::session::Caller;
 
 /// How long the worker of a run may take to describe it.
 const ANSWER: Duration = Duration::from_secs(3);

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::plan::stored::Needs;
 use temporalio_client::{Client, WorkflowSignalOptions};
+use toolwright_runtime::handle::Owner;
+
+use crate::plan::stored::Needs;
 
 use super::engine::query;
 use super::state::write_entry;
@@ -12,7 +14,6 @@ use super::workflow::PlanWorkflow;
 use crate::run::journal::{Entry, EntryEvent, PlanJournalError, PlanJournalFuture};
 use crate::run::replay::{NestedEntries, split_entries};
 use crate::run::scope::RunLog;
-use toolwright_runtime::handle::Owner;
 
 /// The workflow of a run.
 pub(super) struct WorkflowLog {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::PlanTools;
 use temporalio_client::errors::WorkflowGetResultError;
 use temporalio_common::error::IncomingError;
 use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Json, object};
+
+use crate::plan::PlanTools;
 
 use super::payload::Document;
 use super::state::{RunState, ToolPlace, read_entry, read_tool, text};

@@ -5,18 +5,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::plan::{Graph, Interpreter, PlanTool, PlanTools, Resource, ResourceUse, StepError};
 use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Json, Tool, ToolKind, object};
 use toolwright_json::Object;
+use toolwright_runtime::handle::Owner;
+use toolwright_runtime::settings::Effect;
+
+use crate::plan::{Graph, Interpreter, PlanTool, PlanTools, Resource, ResourceUse, StepError};
 
 use crate::run::journal::record::read_error;
 use crate::run::journal::{Entry, EntryEvent};
 use crate::run::replay::{NestedQuestion, Replay, nested_questions, split_entries};
 use crate::run::scope::split;
 use crate::run::{RunRecord, RunStatus};
-use toolwright_runtime::handle::Owner;
-use toolwright_runtime::settings::Effect;
 
 /// A run.
 #[derive(Debug, Clone)]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::plan::StepError;
-use crate::plan::stored::{Needs, handles, has_handles, put_values};
 use toolwright_core::Json;
-
 use toolwright_runtime::handle::{Handle, HandleStore, Owner};
 use toolwright_runtime::output::Content;
+
+use crate::plan::StepError;
+use crate::plan::stored::{Needs, handles, has_handles, put_values};
 
 /// Maximum number of bytes of a value in a payload, if there is a store.
 pub(super) const INLINE_BYTES: usize = 100_000;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use crate::plan::StepError;
 use temporalio_client::Client;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_macros::activities;
@@ -17,6 +16,13 @@ use tokio_util::sync::CancellationToken;
 use toolwright_core::document::ObjectReader;
 use toolwright_core::object;
 use toolwright_json::Object;
+use toolwright_runtime::call::journal::SharedJournal;
+use toolwright_runtime::context::Context;
+use toolwright_runtime::handle::HandleStore;
+use toolwright_runtime::session::Session;
+use toolwright_runtime::toolbox::Toolbox;
+
+use crate::plan::StepError;
 
 use super::TemporalError;
 use super::call::{CallOrder, write_end};
@@ -31,11 +37,6 @@ use crate::run::journal::Question;
 use crate::run::plan_tools;
 use crate::run::scope::RunScope;
 use crate::run::start::now_ms;
-use toolwright_runtime::call::journal::SharedJournal;
-use toolwright_runtime::context::Context;
-use toolwright_runtime::handle::HandleStore;
-use toolwright_runtime::session::Session;
-use toolwright_runtime::toolbox::Toolbox;
 
 /// How long a workflow waits for the worker that ran it last.
 const STICKY: Duration = Duration::from_secs(3);

@@ -6,7 +6,6 @@ mod host;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use crate::plan::StepError;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
@@ -16,6 +15,8 @@ use temporalio_sdk::{
 use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Json, object};
 use toolwright_json::Object;
+
+use crate::plan::StepError;
 
 use self::host::WorkflowHost;
 use super::payload::Document;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use toolwright_core::document::{DocumentError, ObjectReader, read_call, write_call};
 use toolwright_core::{Call, Json, object};
 use toolwright_json::Object;
 
@@ -11,7 +12,6 @@ use super::key::{self, CallPosition};
 use crate::error::{CallError, CallErrorKind};
 use crate::handler::ToolDigest;
 use crate::session::Session;
-use toolwright_core::document::{DocumentError, ObjectReader, read_call, write_call};
 
 /// A call that waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,12 +8,12 @@
 //! | of the model | `assistant` | text or a list of parts | |
 //! | a response | none, or `assistant` | `{"text", "reasoning"}` | `tool_desc`, `finish_reason` |
 
+use toolwright_core::document::{DocumentError, ObjectReader, items};
 use toolwright_core::{Body, Json, Message, Outcome, Part, Request, Role, object};
 use toolwright_dialects::dialect::{ChatCodec, WireRequest, openai_chat};
 use toolwright_json::Object;
 
 use super::response;
-use toolwright_core::document::{DocumentError, ObjectReader, items};
 
 /// Reads a list of messages.
 pub fn read_all(document: &Json) -> Result<Vec<Message>, DocumentError> {

@@ -5,12 +5,12 @@
 //! another. For some time after that the owner gets the error "expired"; other owners always get
 //! "unknown".
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{HandleError, HandleFuture, HandleId, HandleStore, HandleStoreError, Owner};

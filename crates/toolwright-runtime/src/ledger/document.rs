@@ -6,13 +6,13 @@ mod exchange;
 
 use std::time::{Duration, SystemTime};
 
+use toolwright_core::document::{DocumentError, ObjectReader, text};
 use toolwright_core::loss::{Loss, Severity, Site};
 use toolwright_core::{Json, Origin};
 use toolwright_json::Object;
 
 use super::{ApprovalEntry, CallEntry, Entry, ExchangeEntry, Kind, time};
 use crate::session::Caller;
-use toolwright_core::document::{DocumentError, ObjectReader, text};
 
 impl Entry {
     /// Returns the JSON form, with the fields listed in the [ledger](super) module.

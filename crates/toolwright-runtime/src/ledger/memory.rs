@@ -1,8 +1,9 @@
 //! A ledger in memory, for the lifetime of the process.
 
-use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::admit::Data;
 use super::chain::{Broken, Follower, Head, Verified};

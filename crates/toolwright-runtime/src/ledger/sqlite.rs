@@ -14,12 +14,12 @@ mod health;
 mod rows;
 mod session;
 
-use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::admit::Data;

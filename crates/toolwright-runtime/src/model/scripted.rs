@@ -1,10 +1,10 @@
 //! A model that returns scripted responses and records its requests, for tests and examples.
 
-use parking_lot::Mutex;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use toolwright_core::event::{Delta, split};
 use toolwright_core::{
     Arguments, Call, Event, Fault, FaultClass, Part, Request, Response, StopReason,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use toolwright_core::document::DocumentError;
 use toolwright_core::request::Sampling;
 use toolwright_core::{Call, Json, Message, Request, ToolChoice};
 use toolwright_json::Text;
@@ -11,7 +12,6 @@ use super::error::RunError;
 use super::save;
 use crate::model::Model;
 use crate::toolbox::Toolbox;
-use toolwright_core::document::DocumentError;
 
 /// A model with instructions and tools. Clones share the tools; an agent may have any number of concurrent
 /// runs.

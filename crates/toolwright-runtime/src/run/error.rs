@@ -1,11 +1,11 @@
 //! Why a run did not finish.
 
 use toolwright_core::Fault;
+use toolwright_core::document::DocumentError;
 
 use super::limit::Limit;
 use crate::call::Approval;
 use crate::toolbox::MissingNeed;
-use toolwright_core::document::DocumentError;
 
 /// Why a run did not finish. Its messages are a valid conversation, and after a fault, a limit or a
 /// question it can continue.

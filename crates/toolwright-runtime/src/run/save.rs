@@ -21,6 +21,9 @@ mod message;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use toolwright_core::document::{
+    DocumentError, ObjectReader, read_call, read_outcome, read_usage, write_call, write_outcome,
+};
 use toolwright_core::{Json, object};
 use toolwright_json::Object;
 
@@ -30,9 +33,6 @@ use super::repetition::Failures;
 use super::state::{Pending, Slot, Stage, State};
 use crate::call::{Answer, Approval, Completeness};
 use crate::session::Caller;
-use toolwright_core::document::{
-    DocumentError, ObjectReader, read_call, read_outcome, read_usage, write_call, write_outcome,
-};
 
 const FORMAT: &str = "toolwright.run";
 const VERSION: u64 = 1;

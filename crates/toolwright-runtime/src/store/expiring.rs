@@ -18,8 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use memory::Memory;
 use tokio::sync::oneshot;
+
+use memory::Memory;
 
 use super::{StoreError, Urgency, Writer};
 

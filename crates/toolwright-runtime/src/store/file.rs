@@ -1,17 +1,16 @@
 //! Opens SQLite files: creates a file that only its owner may read, checks its format before
 //! changing it, and migrates it to the newest version.
 
-use parking_lot::Mutex;
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use toolwright_transport::private_file;
 
 use super::{StoreError, set_damaged};
-
-use toolwright_transport::private_file;
 
 /// How long to wait for another process.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -3,11 +3,11 @@
 //! A result may depend on the caller, so the key includes the caller, and the run if the tool uses
 //! context. Concurrent equal calls run once; the others wait for the result.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 

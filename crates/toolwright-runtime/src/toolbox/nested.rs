@@ -11,11 +11,11 @@
 //! - It ends with the outer call: by its deadline and its cancellation.
 //! - It cannot wait for a person, because a running function cannot be stored and continued elsewhere.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use toolwright_core::{Arguments, Call, Json};
 

@@ -3,7 +3,6 @@
 //! Listing compiles nothing. A tool is resolved and compiled when it is called for the first time, and kept
 //! until it changes, or until too many others were called. A call in flight keeps the tool that it found.
 
-use parking_lot::{Mutex, RwLock};
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +11,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use toolwright_core::{Tool, ToolKind};

@@ -1,7 +1,8 @@
 //! Why an upstream cannot be set up.
 
-use super::auth::ProfileError;
 use toolwright_transport::TransportError;
+
+use super::auth::ProfileError;
 
 /// Why a remote cannot be created. No message contains a key or an address.
 #[derive(Debug, thiserror::Error)]

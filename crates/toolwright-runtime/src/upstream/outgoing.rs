@@ -5,9 +5,9 @@ use std::fmt;
 use bytes::Bytes;
 use http::Method;
 use http::header::{self, HeaderMap, HeaderName};
+use toolwright_transport::FRAMING;
 
 use super::auth::{API_KEY, ClientCredential, X_API_KEY, X_GOOG_API_KEY};
-use toolwright_transport::FRAMING;
 
 /// A request to an upstream.
 #[must_use]

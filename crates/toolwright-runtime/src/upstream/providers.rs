@@ -20,11 +20,11 @@ use toolwright_dialects::dialect::{
     ChatCodec, anthropic, bedrock, cohere, deepseek, gemini, mistral, ollama, openai_chat,
     openai_responses,
 };
+use toolwright_transport::environment::{self, Environment};
+use toolwright_transport::secret::SecretString;
 
 use super::error::ProviderError;
 use super::{Credential, Proxy, Remote};
-use toolwright_transport::environment::{self, Environment};
-use toolwright_transport::secret::SecretString;
 
 pub use aws::region;
 pub use models::{for_model, resolve};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use http::header::{HeaderName, HeaderValue};
 use toolwright_dialects::dialect::ChatCodec;
+use toolwright_transport::{HttpClient, TransportError};
 
 use super::address::Address;
 use super::auth::{CredentialError, PreparedCredential};
 use super::{Credential, Deadlines, LossPolicy, Proxy, RemoteError, Trust};
-use toolwright_transport::{HttpClient, TransportError};
 
 pub(super) const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 

@@ -8,12 +8,12 @@ use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, USER_A
 use http_body::Body;
 use toolwright_core::{Fault, FaultClass};
 use toolwright_dialects::dialect::Dialect;
+use toolwright_transport::{AGENT, IDENTITY, begins_with};
 
 use super::auth::{CredentialRefusal, PreparedCredential, Signer, refresh};
 use super::fault::{fault_of, invalid_response};
 use super::remote::{ANTHROPIC_VERSION, Remote, Setup};
 use super::{Incoming, Outgoing, outgoing};
-use toolwright_transport::{AGENT, IDENTITY, begins_with};
 
 /// The API version for Anthropic, which refuses requests without one, if none is configured.
 const ANTHROPIC_DEFAULT: HeaderValue = HeaderValue::from_static("2023-06-01");

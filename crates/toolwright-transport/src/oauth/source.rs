@@ -10,13 +10,13 @@
 //! A refresh runs in a task of its own: a caller that stops waiting does not interrupt it, since the server may
 //! have rotated the refresh token already.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::client::OAuthClient;

@@ -1,6 +1,5 @@
 //! Stores of tokens: in memory, or in encrypted files.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
@@ -12,6 +11,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use parking_lot::Mutex;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use zeroize::Zeroizing;
 

@@ -1,20 +1,20 @@
 //! Credentials of a request: the secrets of the prefab, and tokens that are obtained with them.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-
-use super::request::Draft;
-use crate::binding::{Credential, Location};
+use parking_lot::Mutex;
 use toolwright_runtime::ToolError;
 use toolwright_transport::HttpClient;
 use toolwright_transport::oauth::{
     ClientAuthentication, MemoryTokens, OAuthClient, ServerMetadata, Token, TokenSource,
 };
 use toolwright_transport::secret::SecretString;
+
+use super::request::Draft;
+use crate::binding::{Credential, Location};
 
 /// Looks up a secret of the prefab by its name.
 pub type Secrets<'s> = &'s (dyn Fn(&str) -> Option<SecretString> + Send + Sync);

@@ -6,12 +6,12 @@ use std::fmt::Write;
 use bytes::{BufMut, Bytes, BytesMut};
 use toolwright_core::Json;
 use toolwright_json::Object;
+use toolwright_runtime::ToolError;
 
 use super::InputFile;
 use super::media::{is_form, is_json, is_multipart};
 use super::style::{Escape, pairs, plain};
 use crate::binding::{Body, Location, Parameter};
-use toolwright_runtime::ToolError;
 
 /// The media type, which may have parameters, and the bytes; none if no part of it is given.
 pub(super) fn write(

@@ -7,16 +7,16 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use toolwright_core::{Json, Tool, object};
 use toolwright_json::Object;
+use toolwright_runtime::handler::ToolResult;
+use toolwright_runtime::output::{Content, Piece};
+use toolwright_runtime::{Handler, Output, Scope, ToolError};
+use toolwright_transport::secret::SecretString;
 
 use super::{HttpCall, HttpRuntime, InputFile};
 use crate::files::{Files, Lifetime};
 use crate::manifest::{FILES, Function};
 use crate::runtime::workspace::{failed, find};
 use crate::runtime::{file_error, with_files};
-use toolwright_runtime::handler::ToolResult;
-use toolwright_runtime::output::{Content, Piece};
-use toolwright_runtime::{Handler, Output, Scope, ToolError};
-use toolwright_transport::secret::SecretString;
 
 /// Maximum number of bytes of the input files of a request.
 const MAX_FILE_BYTES: u64 = 64 << 20;

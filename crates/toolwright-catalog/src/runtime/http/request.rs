@@ -6,11 +6,11 @@ use http::{HeaderName, Request};
 use toolwright_core::Json;
 use toolwright_core::percent::decode;
 use toolwright_json::Object;
+use toolwright_runtime::ToolError;
 
 use super::style::{self, Escape};
 use super::{InputFile, body};
 use crate::binding::{Binding, Location, Method, Parameter};
-use toolwright_runtime::ToolError;
 
 /// Media types of answers, in the order of preference.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/*;q=0.9, */*;q=0.8");

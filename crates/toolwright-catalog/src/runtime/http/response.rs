@@ -4,13 +4,13 @@ use bytes::{Bytes, BytesMut};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use toolwright_core::Json;
-
-use super::media::{is_json, is_text};
 use toolwright_plan::Reservation;
 use toolwright_runtime::handler::ToolResult;
 use toolwright_runtime::redact::known::KnownSecrets;
 use toolwright_runtime::{Output, ToolError};
 use toolwright_transport::{HttpFault, Incoming};
+
+use super::media::{is_json, is_text};
 
 /// Maximum number of bytes of an answer.
 const MAX_RESPONSE_BYTES: usize = 64 << 20;

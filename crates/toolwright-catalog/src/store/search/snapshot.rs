@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use toolwright_search::Index;
+use toolwright_transport::private_file;
 
 use crate::store::Catalog;
-use toolwright_transport::private_file;
 
 /// The snapshot in the data folder.
 const SNAPSHOT_FILE: &str = "catalog-search.bin";

@@ -1,9 +1,9 @@
 //! Vectors of functions: those that are missing, and the models that embed them.
 
-use parking_lot::MutexGuard;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use parking_lot::MutexGuard;
 use toolwright_search::{Document, Index};
 
 use super::{Parameters, documents};

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use toolwright_catalog::{Access, Catalog, Package, PublishOptions};
+use toolwright_testing::process::{self, Player};
 
 use super::{folder, publish};
-use toolwright_testing::process::{self, Player};
 
 const KILLS: u32 = 100;
 /// Files of a version.

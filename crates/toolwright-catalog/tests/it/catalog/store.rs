@@ -3,9 +3,9 @@
 use toolwright_catalog::{
     Access, Catalog, LookupError, Manifest, Package, PublishError, PublishOptions, Visibility,
 };
+use toolwright_testing::process::{self, Player};
 
 use super::{document, latest, package, publish};
-use toolwright_testing::process::{self, Player};
 
 #[test]
 fn a_new_catalog_has_the_builtin_functions() {

@@ -1,7 +1,8 @@
 //! Removes a null for a parameter that is not required.
 
-use crate::args::{Change, Op};
 use toolwright_json::{Json, at_mut};
+
+use crate::args::{Change, Op};
 
 /// Creates the change for a removed null.
 pub(super) fn change(at: String) -> Change {

@@ -1,7 +1,8 @@
 //! A string that spells a boolean.
 
-use super::{Op, Proposal};
 use toolwright_json::Json;
+
+use super::{Op, Proposal};
 
 /// The accepted words, in any case.
 const WORDS: [(&str, bool); 4] = [("true", true), ("false", false), ("yes", true), ("no", false)];

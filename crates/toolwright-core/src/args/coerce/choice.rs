@@ -1,7 +1,8 @@
 //! A string that equals a listed value except for case, spaces or separators.
 
-use super::{Op, Proposal};
 use toolwright_json::Json;
+
+use super::{Op, Proposal};
 
 /// The normalizations under which two spellings are equal, closest first.
 const FOLDS: [fn(&str) -> String; 4] = [trimmed, lowered, spaced, joined];

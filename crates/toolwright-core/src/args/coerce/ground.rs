@@ -4,9 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use toolwright_json::Json;
+
 use super::Coercion;
 use crate::schema::{Part, Parts, Violation};
-use toolwright_json::Json;
 
 /// Maximum number of visits per value of the arguments.
 const VISITS_PER_VALUE: usize = 8;

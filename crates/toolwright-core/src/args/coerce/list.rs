@@ -1,7 +1,8 @@
 //! A single value where an array belongs.
 
-use super::{Op, Proposal};
 use toolwright_json::Json;
+
+use super::{Op, Proposal};
 
 /// Separators of items in text.
 const COMMAS: [char; 3] = [',', '，', '、'];

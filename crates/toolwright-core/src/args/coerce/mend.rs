@@ -7,6 +7,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use toolwright_json::Json;
+
 use super::ground::{Ground, MAX_VIOLATIONS};
 use super::{
     Coercion, Proposal, Reading, Unmended, boolean, choice, list, node, number, parse, rename,
@@ -14,7 +16,6 @@ use super::{
 };
 use crate::args::{Change, Op};
 use crate::schema::{MEMBER_KEYWORDS, Violation};
-use toolwright_json::Json;
 
 /// Maximum cost of the changes to one value.
 const MAX_VALUE_COST: u32 = 8;

@@ -1,9 +1,10 @@
 //! Looks up what a schema declares at a place: names and listed values.
 
+use toolwright_json::{Json, Object, pointer};
+
 use super::ground::Ground;
 use super::mend::Spot;
 use crate::schema::Violation;
-use toolwright_json::{Json, Object, pointer};
 
 /// Maximum number of schemas visited for one lookup.
 const MAX_SCHEMAS: usize = 256;

@@ -1,7 +1,8 @@
 //! A string that spells a number, exactly: every digit is kept.
 
-use super::{Op, Proposal};
 use toolwright_json::{Json, Number};
+
+use super::{Op, Proposal};
 
 /// Uses the grammar of JSON, so `"12abc"`, `"0x10"`, `"007"` and `"１２"` are not numbers;
 /// surrounding spaces are ignored.

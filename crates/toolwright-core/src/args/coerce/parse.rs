@@ -1,8 +1,9 @@
 //! A string that contains an array or an object as JSON.
 
+use toolwright_json::Json;
+
 use super::{Op, Proposal};
 use crate::args::repair;
-use toolwright_json::Json;
 
 /// Maximum depth of JSON encoded in strings of JSON.
 const MAX_ENCODED_DEPTH: usize = 3;

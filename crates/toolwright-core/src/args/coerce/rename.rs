@@ -1,12 +1,13 @@
 //! Names that differ from a parameter only in case and separators: `userName` for `user_name`.
 
+use toolwright_json::pointer::escape;
+use toolwright_json::{Json, Key, Object};
+
 use super::ground::Ground;
 use super::mend::Spot;
 use super::{Op, Proposal, node};
 use crate::args::Change;
 use crate::schema::Violation;
-use toolwright_json::pointer::escape;
-use toolwright_json::{Json, Key, Object};
 
 /// Proposes the object with renamed members. A name is changed only if the schema rejects it or
 /// requires the other one, and if the match is unambiguous.

@@ -1,7 +1,8 @@
 //! A number or boolean where a string is required: its JSON text.
 
-use super::{Op, Proposal};
 use toolwright_json::Json;
+
+use super::{Op, Proposal};
 
 /// Proposes the digits of a number, or the word of a boolean. Arrays and objects never become text.
 pub(super) fn propose(at: &str, value: &Json) -> Option<Proposal> {

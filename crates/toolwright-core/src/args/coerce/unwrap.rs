@@ -1,9 +1,10 @@
 //! Arguments inside another object, as in `{"arguments": {…}}`.
 
+use toolwright_json::{Json, Object};
+
 use super::ground::Ground;
 use super::mend::Spot;
 use super::{Op, Proposal, node, parse};
-use toolwright_json::{Json, Object};
 
 /// Names of the enclosing object.
 const WRAPPERS: [&str; 8] =

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use toolwright_json::{Index, Json, at_mut};
+
 use super::ground::Ground;
 use super::mend::{self, Mended, Spot};
 use super::{absent, node};
 use crate::args::Change;
 use crate::schema::Violation;
-use toolwright_json::{Index, Json, at_mut};
 
 /// An invalid place in a value.
 struct Wrong {

@@ -1,11 +1,12 @@
 //! Builds the value and the changes from the events of a reading.
 
+use toolwright_json::pointer::escape;
+use toolwright_json::{Json, Key, Object};
+
 use super::search::{Bracket, Event};
 use super::token::{self, Quote, Word};
 use super::unescape::{Manner, unescape};
 use crate::args::{Change, Op, Reading};
-use toolwright_json::pointer::escape;
-use toolwright_json::{Json, Key, Object};
 
 /// Maximum bytes of a text shown in a report.
 const MAX_SHOWN_BYTES: usize = 80;

@@ -7,11 +7,12 @@
 
 use std::collections::BTreeMap;
 
+use toolwright_json::MAX_DEPTH;
+
 use super::prelude::{Tail, tail};
 use super::quotation::Quotation;
 use super::token::Quote;
 use crate::args::Op;
-use toolwright_json::MAX_DEPTH;
 
 /// Maximum number of states with the same expectation at one position.
 const MAX_SIMILAR_STATES: usize = 4;

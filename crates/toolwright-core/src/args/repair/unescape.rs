@@ -1,7 +1,8 @@
 //! Decodes a string whose escapes may be invalid.
 
-use super::token::Quote;
 use toolwright_json::Json;
+
+use super::token::Quote;
 
 /// How backslashes in a string with invalid escapes are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

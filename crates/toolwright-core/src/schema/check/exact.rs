@@ -7,9 +7,9 @@ use std::sync::Arc;
 use jsonschema::paths::Location;
 use jsonschema::{Keyword, Retrieve, ValidationError, ValidationOptions};
 use serde_json::Value;
+use toolwright_json::{Json, Number};
 
 use super::instance::{Exact, Metered};
-use toolwright_json::{Json, Number};
 
 pub(super) type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, Exact>;
 type Compiled<'a> = Result<Box<dyn for<'i> Keyword<'i, Exact>>, ValidationError<'a>>;

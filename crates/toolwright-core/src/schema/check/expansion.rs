@@ -7,9 +7,10 @@
 
 use std::collections::HashMap;
 
+use toolwright_json::{Json, MAX_DEPTH, Object, Path};
+
 use super::SchemaError;
 use crate::schema::inline::Document;
-use toolwright_json::{Json, MAX_DEPTH, Object, Path};
 
 /// Maximum number of JSON values in a schema.
 pub(super) const MAX_VALUES: usize = 200_000;

@@ -2,13 +2,13 @@
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
+use toolwright_json::{Index, Json};
 
 use super::SchemaError;
 use crate::schema::Violation;
 use crate::schema::describe::{describe, quote};
 use crate::schema::walk::{Holds, holds};
 use crate::suggest;
-use toolwright_json::{Index, Json};
 
 /// Maximum size of a shown value, in bytes.
 const MAX_SHOWN_BYTES: usize = 80;

@@ -4,12 +4,12 @@ use std::cell::Cell;
 
 use jsonschema::{Registry, Validator};
 use serde_json::{Map, Value};
+use toolwright_json::Json;
 
 use super::instance::Exact;
 use super::{Check, accepted, found, options};
 use crate::percent;
 use crate::schema::Violation;
-use toolwright_json::Json;
 
 /// Maximum number of values in all compiled subschemas of a document, each counted with the whole
 /// document, to which it may refer.

@@ -1,8 +1,9 @@
 //! Limits of numbers and counts that follow from other limits.
 
+use toolwright_json::{Json, Number};
+
 use super::given::Given;
 use super::type_set::Types;
-use toolwright_json::{Json, Number};
 
 impl Given<'_> {
     /// Whether a limit of numbers follows.

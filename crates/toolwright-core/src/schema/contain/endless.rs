@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use toolwright_json::{Json, Object};
+
 use super::{Comparison, Node, Side};
 use crate::schema::walk::visit;
-use toolwright_json::{Json, Object};
 
 /// The state of a subschema in the search.
 #[derive(Clone, Copy, PartialEq, Eq)]

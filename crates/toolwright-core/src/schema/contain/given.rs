@@ -1,9 +1,10 @@
 //! The keywords that apply to a value, collected from the subschemas that are known to accept it.
 
+use toolwright_json::{Json, Object};
+
 use super::type_set::Types;
 use super::{Comparison, Facts, Node};
 use crate::schema::walk::distinct;
-use toolwright_json::{Json, Object};
 
 /// The keywords that apply to a value. Leaving one out is sound: less is known of the value.
 #[derive(Debug)]

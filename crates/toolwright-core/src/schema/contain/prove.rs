@@ -5,12 +5,12 @@
 //! the value, which are smaller.
 
 use jsonschema::Draft;
+use toolwright_json::{Json, Object};
 
 use super::given::{Given, members};
 use super::type_set::Types;
 use super::{Comparison, Facts, Node, Side};
 use crate::schema::walk::{distinct, restricts, step, visit};
-use toolwright_json::{Json, Object};
 
 /// Maximum number of claims that are open at the same time.
 const MAX_OPEN: usize = 96;

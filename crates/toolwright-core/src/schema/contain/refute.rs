@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use toolwright_json::{Json, Number, Object};
+
 use super::given::Given;
 use super::type_set::Types;
 use super::{Comparison, Facts, MAX_STEPS, Node, Side, Witness};
 use crate::schema::check::Check;
-use toolwright_json::{Json, Number, Object};
 
 /// Maximum number of examples of a subschema.
 const MAX_EXAMPLES: usize = 24;

@@ -1,7 +1,8 @@
 //! The JSON form of [`Nulls`], so that the report of a request can be used for the reply.
 
-use super::{Location, Null, Nulls, Property};
 use toolwright_json::{Json, Object, object};
+
+use super::{Location, Null, Nulls, Property};
 
 const WORDS: [(Null, &str); 3] =
     [(Null::Injected, "injected"), (Null::Meant, "meant"), (Null::Impossible, "impossible")];

@@ -1,9 +1,10 @@
 //! Faults: `{"type":"error","error":{"type","message"},"request_id"}`.
 
-use super::wire::DIALECT;
-use crate::codec::{Fields, Result, WireReply};
 use toolwright_core::{Fault, FaultClass};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::DIALECT;
+use crate::codec::{Fields, Result, WireReply};
 
 /// The error types, with the status that each comes with.
 const TYPES: &[(FaultClass, &str, u16)] = &[

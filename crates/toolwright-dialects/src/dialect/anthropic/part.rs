@@ -1,10 +1,11 @@
 //! Content blocks, for requests, responses and streams.
 
-use super::wire::{self, DIALECT};
-use crate::codec::{DecodeError, Fields, Result, elements};
 use toolwright_core::part::{Media, MediaKind, MediaSource, Reasoning, Signature};
 use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::{self, DIALECT};
+use crate::codec::{DecodeError, Fields, Result, elements};
 
 /// Decodes content: a string, or blocks.
 pub(super) fn decode_content(content: Json, path: Path<'_>) -> Result<Vec<Part>> {

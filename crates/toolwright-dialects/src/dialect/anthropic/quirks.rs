@@ -1,8 +1,6 @@
 //! The profile of Anthropic, by API version. `docs/dialects/anthropic.md` has a section for each
 //! group of rules, with the source and date of every fact.
 
-use super::wire::DIALECT;
-use crate::codec::Target;
 use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::{Document, Image};
 use toolwright_core::profile::{
@@ -11,6 +9,9 @@ use toolwright_core::profile::{
     OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule,
     StrictLimits, Strictness, Subset, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
+
+use super::wire::DIALECT;
+use crate::codec::Target;
 
 /// The version that refuses `temperature`, `top_p` and `top_k`.
 const NO_SAMPLING_SINCE: &str = "2026-10-21";

@@ -1,11 +1,12 @@
 //! Request bodies.
 
-use super::wire::{DIALECT, PATH};
-use super::{part, tool};
-use crate::codec::{Fields, Result, WireRequest, elements};
 use toolwright_core::request::{Format, SchemaFormat, Thinking};
 use toolwright_core::{Message, Origin, Request, Role};
 use toolwright_json::{Json, Number, Object, Path, object};
+
+use super::wire::{DIALECT, PATH};
+use super::{part, tool};
+use crate::codec::{Fields, Result, WireRequest, elements};
 
 /// Decodes a body.
 pub(super) fn decode(wire: WireRequest) -> Result<Request> {

@@ -2,14 +2,15 @@
 
 mod summary;
 
+use toolwright_core::event::Start;
+use toolwright_core::{Response, Stop, StopReason, Usage};
+use toolwright_json::{Json, Object, Path, object};
+
 pub(super) use summary::summarize;
 
 use super::part;
 use super::wire::{DIALECT, STOPS};
 use crate::codec::{Fields, ReplyContext, Result, WireReply, elements};
-use toolwright_core::event::Start;
-use toolwright_core::{Response, Stop, StopReason, Usage};
-use toolwright_json::{Json, Object, Path, object};
 
 /// The container of hosted tools. A stream sends it with the stop (the SDK's
 /// `RawMessageDeltaEvent`), so it belongs to the stop of a complete reply, too.

@@ -2,11 +2,12 @@
 
 mod client;
 
+use toolwright_core::{Request, Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
+
 use super::wire::{self, CLIENT, DIALECT};
 use crate::codec::{Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::{Request, Tool, ToolChoice, ToolKind};
-use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes an element of `tools`.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool> {

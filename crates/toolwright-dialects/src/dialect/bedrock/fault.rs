@@ -1,10 +1,11 @@
 //! Faults: `{"message"}`, their type in a header; in a stream an exception frame of that type.
 
+use toolwright_core::{Fault, FaultClass, wire_json};
+use toolwright_json::{Json, Object, Path, object};
+
 use super::wire::{DIALECT, REQUEST_ID};
 use crate::codec::{Fields, WireReply};
 use crate::frame::Frame;
-use toolwright_core::{Fault, FaultClass, wire_json};
-use toolwright_json::{Json, Object, Path, object};
 
 /// The header with the error type; without it and `__type`, SDKs only use the status.
 const ERROR_TYPE: &str = "x-amzn-errortype";

@@ -3,11 +3,12 @@
 //! A block is a union with one member, which contains all fields. Extra fields and origins are
 //! those of the member, except for a text, whose member is a string.
 
-use super::wire::{self, DIALECT};
-use crate::codec::{DecodeError, Fields, Result};
 use toolwright_core::part::{Media, MediaKind, MediaSource, Reasoning, Signature};
 use toolwright_core::{Arguments, Body, Call, Extra, Origin, Outcome, Part, note};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::{self, DIALECT};
+use crate::codec::{DecodeError, Fields, Result};
 
 /// A note: the `type` of a call or a result that only repeats its union's member.
 const TYPE: &str = note!("type");

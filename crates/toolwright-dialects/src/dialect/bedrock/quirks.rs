@@ -1,8 +1,6 @@
 //! The profile of Bedrock. `docs/dialects/bedrock.md` has a section for each group of rules, with
 //! the source and date of every fact.
 
-use super::wire::DIALECT;
-use crate::codec::Target;
 use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::{Audio, Document, Image, Video};
 use toolwright_core::profile::{
@@ -10,6 +8,9 @@ use toolwright_core::profile::{
     Merges, NameRule, OutcomeCarrier, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule,
     SchemaRule, Strictness, SystemRule, ThinkingRule, ToolRule, TurnRule, family,
 };
+
+use super::wire::DIALECT;
+use crate::codec::Target;
 
 /// The values of `outputConfig.effort` in the service's model.
 const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];

@@ -1,11 +1,12 @@
 //! Requests: model and stream flag are in the path, everything else in the body.
 
-use super::wire::{self, DIALECT};
-use super::{part, tool};
-use crate::codec::{Fields, Result, WireRequest, elements};
 use toolwright_core::request::{Format, SchemaFormat, Thinking};
 use toolwright_core::{Message, Origin, Request, Role, note};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::{self, DIALECT};
+use super::{part, tool};
+use crate::codec::{Fields, Result, WireRequest, elements};
 
 /// A note: the text of a response schema that we would write differently.
 const SCHEMA_TEXT: &str = note!("schema");

@@ -3,11 +3,12 @@
 //! A body has no id and no model: the id is a header. A stream sends the fields beside the message
 //! (`metrics`, `trace`, …) after the stop, so they belong to the stop in both.
 
+use toolwright_core::{Response, Stop, StopReason, Usage};
+use toolwright_json::{Json, Object, Path, object};
+
 use super::part;
 use super::wire::{self, DIALECT, REQUEST_ID, STOPS};
 use crate::codec::{DecodeError, Fields, Result, WireReply};
-use toolwright_core::{Response, Stop, StopReason, Usage};
-use toolwright_json::{Json, Object, Path, object};
 
 /// The only extra field of a reply that a stream sends with `messageStop`.
 pub(super) const ADDITIONAL: &str = "additionalModelResponseFields";

@@ -1,10 +1,11 @@
 //! `toolConfig`: tool definitions and tool choice.
 
+use toolwright_core::{Origin, Request, Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
+
 use super::wire::{self, DIALECT};
 use crate::codec::{Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::{Origin, Request, Tool, ToolChoice, ToolKind};
-use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes `toolConfig`.
 pub(super) fn decode_config(fields: &mut Fields<'_>, request: &mut Request) -> Result<()> {

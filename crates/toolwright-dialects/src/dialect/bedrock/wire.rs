@@ -1,9 +1,10 @@
 //! Names and paths of Bedrock's format.
 
-use crate::codec::{DecodeError, Defaults, Result};
 use toolwright_core::part::{CacheMark, MediaKind};
 use toolwright_core::{Dialect, Origin, StopReason, percent};
 use toolwright_json::{Json, Key, Object, Path, object};
+
+use crate::codec::{DecodeError, Defaults, Result};
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Bedrock;

@@ -1,9 +1,10 @@
 //! Faults: `{"id","message"}` with a status; in a stream, the last event's `error`.
 
-use super::wire::DIALECT;
-use crate::codec::{Fields, Result, WireReply};
 use toolwright_core::{Fault, FaultClass};
 use toolwright_json::{Json, Path, object};
+
+use super::wire::DIALECT;
+use crate::codec::{Fields, Result, WireReply};
 
 /// The statuses that the SDK has a class for. Several share one canonical class, so the status of a
 /// decoded fault is encoded again.

@@ -1,10 +1,11 @@
 //! Content blocks, calls and outcomes, for requests, responses and streams.
 
-use super::wire::{DIALECT, PLAN, TOOL_PLAN};
-use crate::codec::{DecodeError, Fields, Result, elements};
 use toolwright_core::part::{Media, MediaKind, MediaSource, Reasoning};
 use toolwright_core::{Arguments, Body, Call, Extra, Origin, Outcome, Part, note};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::{DIALECT, PLAN, TOOL_PLAN};
+use crate::codec::{DecodeError, Fields, Result, elements};
 
 /// A note on a text in an outcome: it was the data of a document.
 const DOCUMENT: &str = note!("document");

@@ -1,14 +1,15 @@
 //! The profile of Cohere. `docs/dialects/cohere.md` has a section for each group of rules, with the
 //! source and date of every fact.
 
-use super::wire::DIALECT;
-use crate::codec::Target;
 use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::Image;
 use toolwright_core::profile::{
     ChoiceRule, ContentRule, FormatRule, IdRule, JsonRule, MediaRule, OutcomeRule, Profile,
     ReasoningRule, ReplyRule, SamplingRule, Strictness, ThinkingRule, ToolRule,
 };
+
+use super::wire::DIALECT;
+use crate::codec::Target;
 
 /// Returns the rules for any model: the vendor itself refuses what a model does not support.
 pub(super) fn profile(_: &Target<'_>) -> Profile {

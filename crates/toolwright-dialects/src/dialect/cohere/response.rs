@@ -3,11 +3,12 @@
 //! A stream sends citations and other fields without a canonical name after its start. They are
 //! extra fields of the stop in both, so that a complete reply and its stream give the same value.
 
+use toolwright_core::{Extra, Response, Stop, StopReason, Usage};
+use toolwright_json::{Json, Object, Path, object};
+
 use super::part;
 use super::wire::{DIALECT, STOPS, TIMEOUT};
 use crate::codec::{Fields, Result, WireReply};
-use toolwright_core::{Extra, Response, Stop, StopReason, Usage};
-use toolwright_json::{Json, Object, Path, object};
 
 /// The id of a reply from a vendor without ids.
 const NO_ID: &str = "00000000-0000-0000-0000-000000000000";

@@ -1,10 +1,11 @@
 //! Tool definitions and tool choice. Strictness is set once, on the request.
 
+use toolwright_core::{Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
+
 use super::wire::DIALECT;
 use crate::codec::{Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::{Tool, ToolChoice, ToolKind};
-use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes an element of `tools`.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool> {

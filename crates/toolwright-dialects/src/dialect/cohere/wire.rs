@@ -1,7 +1,8 @@
 //! Names and paths of Cohere's format.
 
-use crate::codec::Defaults;
 use toolwright_core::{Dialect, StopReason, note};
+
+use crate::codec::Defaults;
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Cohere;

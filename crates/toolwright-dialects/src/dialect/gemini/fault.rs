@@ -1,9 +1,10 @@
 //! Faults: `{"error":{"code","message","status","details"}}`, google.rpc's status.
 
-use super::wire::{self, DIALECT};
-use crate::codec::{Result, WireReply};
 use toolwright_core::{Fault, FaultClass};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::{self, DIALECT};
+use crate::codec::{Result, WireReply};
 
 /// The status word of each class.
 const WORDS: &[(FaultClass, &str)] = &[

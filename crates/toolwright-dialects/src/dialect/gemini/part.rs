@@ -3,13 +3,14 @@
 mod base64;
 mod partial;
 
+use toolwright_core::part::{Media, MediaKind, MediaSource, Reasoning, Signature};
+use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part, note};
+use toolwright_json::{Json, Object, Path, object};
+
 pub(super) use partial::{Assembler, assemble};
 
 use super::wire::{self, DIALECT};
 use crate::codec::{DecodeError, Fields, Result, elements};
-use toolwright_core::part::{Media, MediaKind, MediaSource, Reasoning, Signature};
-use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part, note};
-use toolwright_json::{Json, Object, Path, object};
 
 /// The members of the union that have a canonical form. Code, its result and hosted tools stay as
 /// they are.

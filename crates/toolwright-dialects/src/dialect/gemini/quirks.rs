@@ -1,8 +1,6 @@
 //! The profile of Gemini. `docs/dialects/gemini.md` has a section for each group of rules, with the
 //! source and date of every fact.
 
-use super::wire::DIALECT;
-use crate::codec::Target;
 use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::{self, Audio, Document, Image, Video};
 use toolwright_core::profile::{
@@ -11,6 +9,9 @@ use toolwright_core::profile::{
     OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, SchemaRule, ShowRule, SystemRule,
     ThinkingRule, ToolRule, TurnRule, family,
 };
+
+use super::wire::DIALECT;
+use crate::codec::Target;
 
 /// The stand-in for a signature on calls from other vendors. Not in the SDK, but used by other
 /// projects with the real server (case 6). It is valid URL-safe base64, as proto-JSON requires for

@@ -1,12 +1,13 @@
 //! Requests: model and stream flag are in the path, everything else in the body.
 
+use toolwright_core::request::{Format, Sampling, SchemaFormat, Thinking};
+use toolwright_core::{Message, Origin, Part, Request, Role, note};
+use toolwright_json::{Json, Object, Path, object};
+
 use super::tool::openapi::{self, Pair};
 use super::wire::{self, Address, DIALECT};
 use super::{part, tool};
 use crate::codec::{DecodeError, Fields, Result, WireRequest, elements};
-use toolwright_core::request::{Format, Sampling, SchemaFormat, Thinking};
-use toolwright_core::{Message, Origin, Part, Request, Role, note};
-use toolwright_json::{Json, Object, Path, object};
 
 const SCHEMA: Pair = ("responseJsonSchema", "responseSchema", note!("responseSchema"));
 

@@ -1,11 +1,12 @@
 //! Responses, and the parts of them that streams repeat.
 
-use super::part;
-use super::wire::{self, DIALECT, STOPS};
-use crate::codec::{Fields, ReplyContext, Result, WireReply};
 use toolwright_core::event::Start;
 use toolwright_core::{Extra, Part, Response, Stop, StopReason, Usage};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::part;
+use super::wire::{self, DIALECT, STOPS};
+use crate::codec::{Fields, ReplyContext, Result, WireReply};
 
 /// Counts that are computed from canonical ones, and stored if they differ.
 const COMPUTED: [&str; 3] = ["promptTokenCount", "candidatesTokenCount", "totalTokenCount"];

@@ -1,9 +1,5 @@
 //! Streams: each chunk is a response whose parts continue the last one; calls are complete.
 
-use super::wire::{self, DIALECT};
-use super::{fault, part, response};
-use crate::codec::{FrameStatus, ReplyContext, Result, StreamDecoder, StreamEncoder, parse_frame};
-use crate::frame::Frame;
 use toolwright_core::event::emit::Emitter;
 use toolwright_core::event::gather::Gatherer;
 use toolwright_core::event::sequence::Sequencer;
@@ -11,6 +7,11 @@ use toolwright_core::event::{Delta, Head, Start, Tail};
 use toolwright_core::part::{Reasoning, SectionKind, Signature};
 use toolwright_core::{Body, Event, Extra, FaultClass, Part, Stop, Usage};
 use toolwright_json::{Json, Object, Path, Text, object};
+
+use super::wire::{self, DIALECT};
+use super::{fault, part, response};
+use crate::codec::{FrameStatus, ReplyContext, Result, StreamDecoder, StreamEncoder, parse_frame};
+use crate::frame::Frame;
 
 /// The decoder of a stream.
 #[derive(Debug, Default)]

@@ -2,12 +2,13 @@
 
 pub(super) mod openapi;
 
+use toolwright_core::{Origin, Request, Tool, ToolChoice, ToolKind, note};
+use toolwright_json::{Json, Object, Path, object};
+
 use self::openapi::Pair;
 use super::wire::{self, DIALECT};
 use crate::codec::{DecodeError, Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::{Origin, Request, Tool, ToolChoice, ToolKind, note};
-use toolwright_json::{Json, Object, Path, object};
 
 const PARAMETERS: Pair = ("parametersJsonSchema", "parameters", note!("parameters"));
 const RESPONSE: Pair = ("responseJsonSchema", "response", note!("response"));

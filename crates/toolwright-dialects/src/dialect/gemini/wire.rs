@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::codec::{Defaults, Fields, Result};
 use toolwright_core::{Dialect, StopReason, percent};
 use toolwright_json::{Json, Object, Path};
+
+use crate::codec::{Defaults, Fields, Result};
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Gemini;

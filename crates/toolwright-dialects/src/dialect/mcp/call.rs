@@ -5,11 +5,12 @@
 
 mod block;
 
+use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part, note};
+use toolwright_json::{Json, Path, object};
+
 use super::Era;
 use super::wire::DIALECT;
 use crate::codec::{Fields, Result, elements};
-use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part, note};
-use toolwright_json::{Json, Path, object};
 
 /// A note: a call came without arguments.
 const ARGUMENTS: &str = note!("arguments");

@@ -1,11 +1,12 @@
 //! Tool definitions, as elements of `tools/list`.
 
+use toolwright_core::{Tool, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
+
 use super::Era;
 use super::wire::DIALECT;
 use crate::codec::{Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::{Tool, ToolKind};
-use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes a definition. Icons, execution hints and `_meta` stay extra.
 pub(super) fn decode(wire: Json, path: Path<'_>, era: Era) -> Result<Tool> {

@@ -1,13 +1,14 @@
 //! Names of the protocol, and its profile in each era, from the types of the SDK
 //! (`docs/dialects/mcp.md`). MCP has no conversations, so their rules are disabled.
 
-use super::Era;
 use toolwright_core::Dialect;
 use toolwright_core::part::MediaKind::{Audio, Image};
 use toolwright_core::profile::{
     Charset, ContentRule, IdRule, JsonRule, LateSystem, MediaRule, NameRule, OutcomeRule, Profile,
     ReplyRule, SamplingRule, SystemRule, ToolRule,
 };
+
+use super::Era;
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Mcp;

@@ -1,10 +1,11 @@
 //! Faults: `{"object":"error","message","type","param","code"}`, or the `{"detail":[…]}` of the web
 //! framework, which is encoded unchanged.
 
-use super::wire::DIALECT;
-use crate::codec::{Fields, Result, WireReply};
 use toolwright_core::{Fault, FaultClass};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::DIALECT;
+use crate::codec::{Fields, Result, WireReply};
 
 /// The types for encoding; other types are accepted, and the status decides.
 const TYPES: &[(FaultClass, &str)] = &[

@@ -2,11 +2,12 @@
 
 mod media;
 
-use super::wire::{self, DIALECT, NO_ID};
-use crate::codec::{DecodeError, Fields, Result, elements};
 use toolwright_core::part::{Reasoning, Section, SectionKind, Signature};
 use toolwright_core::{Arguments, Body, Call, Extra, Origin, Outcome, Part, note};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::{self, DIALECT, NO_ID};
+use crate::codec::{DecodeError, Fields, Result, elements};
 
 /// A note: the form of an empty content, if not an empty string.
 pub(super) const CONTENT: &str = note!("content");

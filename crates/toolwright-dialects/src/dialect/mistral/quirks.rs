@@ -1,8 +1,6 @@
 //! The profile of Mistral. `docs/dialects/mistral.md` has a section for each group of rules, with the
 //! source and date of every fact.
 
-use super::wire::DIALECT;
-use crate::codec::Target;
 use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::{Audio, Document, Image};
 use toolwright_core::profile::{
@@ -10,6 +8,9 @@ use toolwright_core::profile::{
     NameRule, OutcomeRule, Profile, ReasoningRule, ReplyRule, SamplingRule, Strictness, SystemRule,
     ThinkingRule, ToolRule, TurnRule,
 };
+
+use super::wire::DIALECT;
+use crate::codec::Target;
 
 /// The length of every call id; any other is refused with code 3280 (`mistral_error_400_toolid`).
 const ID_LENGTH: usize = 9;

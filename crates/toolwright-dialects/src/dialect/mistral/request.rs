@@ -1,11 +1,12 @@
 //! Request bodies.
 
-use super::wire::{DIALECT, PATH};
-use super::{part, tool};
-use crate::codec::{Fields, Result, WireRequest, elements};
 use toolwright_core::request::{Format, SchemaFormat, Thinking};
 use toolwright_core::{Message, Origin, Part, Request, Role, note};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::{DIALECT, PATH};
+use super::{part, tool};
+use crate::codec::{Fields, Result, WireRequest, elements};
 
 /// A note: the word for a required call, if it was not `any`.
 const REQUIRED: &str = note!("required");

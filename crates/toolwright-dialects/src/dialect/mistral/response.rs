@@ -3,12 +3,13 @@
 //! Extra fields of the choice and of its message belong to the stop, because both are known when
 //! the model stops, in a complete reply or a stream.
 
-use super::part;
-use super::wire::{DIALECT, STOPS};
-use crate::codec::{DecodeError, Fields, ReplyContext, Result, WireReply};
 use toolwright_core::event::Start;
 use toolwright_core::{Extra, Response, Stop, StopReason, Usage, note};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::part;
+use super::wire::{DIALECT, STOPS};
+use crate::codec::{DecodeError, Fields, ReplyContext, Result, WireReply};
 
 /// Decodes a body.
 pub(super) fn decode(wire: WireReply) -> Result<Response> {

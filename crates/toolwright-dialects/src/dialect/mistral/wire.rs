@@ -1,7 +1,8 @@
 //! Names and paths of Mistral's format.
 
-use crate::codec::{Defaults, EmbedFormat, EmbedLimits, Fields, Result};
 use toolwright_core::{Dialect, StopReason};
+
+use crate::codec::{Defaults, EmbedFormat, EmbedLimits, Fields, Result};
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Mistral;

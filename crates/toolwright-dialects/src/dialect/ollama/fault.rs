@@ -1,9 +1,10 @@
 //! Faults: `{"error":"text"}`, with a status or as a line of a stream.
 
-use super::wire::DIALECT;
-use crate::codec::{Fields, Result, WireReply};
 use toolwright_core::{Fault, FaultClass};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::DIALECT;
+use crate::codec::{Fields, Result, WireReply};
 
 /// Decodes a reply that is not a success.
 pub(super) fn decode(wire: WireReply) -> Fault {

@@ -1,10 +1,11 @@
 //! The parts of a message: thinking, one text, images and complete calls, each under its own key.
 
-use super::wire::DIALECT;
-use crate::codec::{DecodeError, Fields, Result, elements};
 use toolwright_core::part::{Media, MediaKind, MediaSource, Reasoning};
 use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::DIALECT;
+use crate::codec::{DecodeError, Fields, Result, elements};
 
 /// Prefixes of base64 for the supported image formats. The wire has no media type, and other
 /// vendors refuse an image without one.

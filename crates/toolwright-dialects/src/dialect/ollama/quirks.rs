@@ -1,13 +1,14 @@
 //! The profile of Ollama. `docs/dialects/ollama.md` has a section for each group of rules, with the
 //! source and date of every fact.
 
-use super::wire::DIALECT;
-use crate::codec::Target;
 use toolwright_core::part::MediaKind::Image;
 use toolwright_core::profile::{
     ChoiceRule, ContentRule, FormatRule, IdRule, LateSystem, MediaRule, OutcomeRule, Profile,
     ReasoningRule, ReplyRule, SamplingRule, SchemaRule, Subset, SystemRule, ThinkingRule, TurnRule,
 };
+
+use super::wire::DIALECT;
+use crate::codec::Target;
 
 /// Returns the rules for any model: the server has the same for all.
 pub(super) fn profile(_: &Target<'_>) -> Profile {

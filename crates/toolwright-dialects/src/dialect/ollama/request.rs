@@ -1,12 +1,13 @@
 //! Requests. Without `stream` the reply is a stream; the canonical request keeps `None`, as for
 //! every dialect's default.
 
-use super::wire::{DIALECT, PATH};
-use super::{part, tool};
-use crate::codec::{Fields, Result, WireRequest, elements};
 use toolwright_core::request::{Format, SchemaFormat, Thinking};
 use toolwright_core::{Message, Part, Request, Role};
 use toolwright_json::{Json, Object, Path};
+
+use super::wire::{DIALECT, PATH};
+use super::{part, tool};
+use crate::codec::{Fields, Result, WireRequest, elements};
 
 /// Decodes a body.
 pub(super) fn decode(wire: WireRequest) -> Result<Request> {

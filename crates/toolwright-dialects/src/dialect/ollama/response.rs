@@ -3,12 +3,13 @@
 //! Fields without a canonical name, such as durations, are in the last line of a stream. They are
 //! extra fields of the stop in both, so that a complete reply and its stream give the same value.
 
-use super::part;
-use super::wire::{self, DIALECT, STOPS};
-use crate::codec::{Fields, ReplyContext, Result, WireReply};
 use toolwright_core::event::Start;
 use toolwright_core::{Extra, Part, Response, Stop, Usage, note};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::part;
+use super::wire::{self, DIALECT, STOPS};
+use crate::codec::{Fields, ReplyContext, Result, WireReply};
 
 /// A note on a stop: the server gave no reason.
 const NO_REASON: &str = note!("no_reason");

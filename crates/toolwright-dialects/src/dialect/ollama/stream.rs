@@ -1,18 +1,19 @@
 //! Streams: each line is a reply with a fragment of text or thinking, or with complete calls; the
 //! last line has the stop reason and usage.
 
-use super::wire::DIALECT;
-use super::{fault, part, response};
-use crate::codec::{
-    Fields, FrameStatus, ReplyContext, Result, StreamDecoder, StreamEncoder, parse_frame,
-};
-use crate::frame::Frame;
 use toolwright_core::event::emit::Emitter;
 use toolwright_core::event::gather::Gatherer;
 use toolwright_core::event::{Delta, Head, Start, Tail};
 use toolwright_core::part::SectionKind;
 use toolwright_core::{Body, Event, Extra, FaultClass, Part, Stop, Usage};
 use toolwright_json::{Json, Line, Object, Path, object};
+
+use super::wire::DIALECT;
+use super::{fault, part, response};
+use crate::codec::{
+    Fields, FrameStatus, ReplyContext, Result, StreamDecoder, StreamEncoder, parse_frame,
+};
+use crate::frame::Frame;
 
 /// The decoder of a stream.
 #[derive(Debug, Default)]

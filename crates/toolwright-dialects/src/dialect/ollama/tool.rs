@@ -1,10 +1,11 @@
 //! Tool definitions, nested as in OpenAI Chat. There is no tool choice.
 
+use toolwright_core::{Tool, ToolKind};
+use toolwright_json::{Json, Path, object};
+
 use super::wire::DIALECT;
 use crate::codec::{Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::{Tool, ToolKind};
-use toolwright_json::{Json, Path, object};
 
 /// Decodes an element of `tools`.
 pub(super) fn decode(wire: Json, path: Path<'_>) -> Result<Tool> {

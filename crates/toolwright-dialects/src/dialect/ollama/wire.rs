@@ -1,7 +1,8 @@
 //! Names and paths of Ollama's format.
 
-use crate::codec::Defaults;
 use toolwright_core::{Dialect, StopReason, date};
+
+use crate::codec::Defaults;
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::Ollama;

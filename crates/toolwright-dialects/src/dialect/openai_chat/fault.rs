@@ -1,9 +1,10 @@
 //! Faults: `{"error": {"message", "type", "param", "code"}}`.
 
-use super::Quirks;
-use crate::codec::{Fields, Result, WireReply};
 use toolwright_core::{Fault, FaultClass};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::Quirks;
+use crate::codec::{Fields, Result, WireReply};
 
 /// The type of each class.
 const TYPES: &[(FaultClass, &str)] = &[

@@ -4,14 +4,15 @@
 
 mod content;
 
+use toolwright_core::part::Reasoning;
+use toolwright_core::{Arguments, Body, Call, Extra, Origin, Outcome, Part};
+use toolwright_json::{Json, Object, Path, object};
+
 pub(super) use content::{decode_content, encode_content};
 
 use super::Quirks;
 use super::wire::{self, CONTENT, KEY, LEGACY, PLACE};
 use crate::codec::{Fields, Result, elements};
-use toolwright_core::part::Reasoning;
-use toolwright_core::{Arguments, Body, Call, Extra, Origin, Outcome, Part};
-use toolwright_json::{Json, Object, Path, object};
 
 /// The recipient of an assistant message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Differences between the vendors of this format, and the profile of OpenAI. Sources and dates are
 //! in `docs/dialects/openai-chat.md` and `docs/dialects/vendors.md`.
 
-use crate::codec::{EmbedFormat, Target};
 use toolwright_core::part::MediaKind;
 use toolwright_core::profile::{
     ChoiceRule, ContentRule, Family, FormatRule, IdRule, KnownFields, LateSystem, MediaRule,
@@ -10,6 +9,8 @@ use toolwright_core::profile::{
 };
 use toolwright_core::{Body, Dialect, Part, StopReason};
 use toolwright_json::Json;
+
+use crate::codec::{EmbedFormat, Target};
 
 /// The quirks of one vendor. Everything else is as in OpenAI.
 #[derive(Debug, Clone, Copy)]

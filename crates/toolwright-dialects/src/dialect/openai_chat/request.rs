@@ -1,12 +1,13 @@
 //! Request bodies.
 
+use toolwright_core::request::{Format, SchemaFormat, Thinking};
+use toolwright_core::{Body, Message, Part, Request, Role};
+use toolwright_json::{Json, Key, Object, Path, object};
+
 use super::part::{self, Reader};
 use super::wire::{self, CONTENT, KEY, LEGACY};
 use super::{Quirks, ThinkingSwitch, tool};
 use crate::codec::{Fields, Result, WireRequest, elements};
-use toolwright_core::request::{Format, SchemaFormat, Thinking};
-use toolwright_core::{Body, Message, Part, Request, Role};
-use toolwright_json::{Json, Key, Object, Path, object};
 
 /// Decodes a body.
 pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Request> {

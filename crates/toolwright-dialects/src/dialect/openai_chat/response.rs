@@ -5,16 +5,17 @@
 
 mod summary;
 
+use toolwright_core::event::Start;
+use toolwright_core::extra::BESIDE;
+use toolwright_core::{Extra, Response, Stop, StopReason, Usage, note};
+use toolwright_json::{Json, Object, Path, object};
+
 pub(super) use summary::summarize;
 
 use super::Quirks;
 use super::part::{self, Reader};
 use super::wire::{CONTENT, OWN_STOPS, STOPS};
 use crate::codec::{Fields, ReplyContext, Result};
-use toolwright_core::event::Start;
-use toolwright_core::extra::BESIDE;
-use toolwright_core::{Extra, Response, Stop, StopReason, Usage, note};
-use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes a body.
 pub(super) fn decode(body: Json, quirks: &Quirks) -> Result<Response> {

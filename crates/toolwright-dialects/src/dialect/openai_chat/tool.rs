@@ -1,11 +1,12 @@
 //! Tool definitions and tool choice.
 
+use toolwright_core::{Extra, Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
+
 use super::wire::{self, flatten, nest};
 use super::{Quirks, ToolShape};
 use crate::codec::{DecodeError, Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::{Extra, Tool, ToolChoice, ToolKind};
-use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes an element of `tools`, nested or flat (case 11).
 pub(super) fn decode(mut wire: Json, path: Path<'_>, quirks: &Quirks) -> Result<Tool> {

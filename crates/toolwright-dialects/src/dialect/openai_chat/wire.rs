@@ -1,11 +1,12 @@
 //! Names of the Chat Completions format.
 
-use super::Quirks;
-use crate::codec::{Defaults, Fields};
 use toolwright_core::extra::BESIDE;
 use toolwright_core::part::CacheMark;
 use toolwright_core::{Extra, Origin, StopReason, note};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::Quirks;
+use crate::codec::{Defaults, Fields};
 
 /// The paths of canonical fields. The id of a call is beside the object with its name and
 /// arguments.

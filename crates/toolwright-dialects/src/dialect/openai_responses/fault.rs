@@ -1,9 +1,10 @@
 //! Faults: `{"error":{"message","type","param","code"}}`, in streams also flat or in a response.
 
-use super::wire::DIALECT;
-use crate::codec::{Fields, Result, WireReply};
 use toolwright_core::{Fault, FaultClass, note};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::DIALECT;
+use crate::codec::{Fields, Result, WireReply};
 
 /// The codes that determine the class if there is no status: those of `response.failed`.
 const CODES: &[(FaultClass, &str)] = &[

@@ -9,16 +9,17 @@ pub(super) mod client;
 pub(super) mod content;
 mod write;
 
+use toolwright_core::part::{Reasoning, Section, SectionKind, Signature};
+use toolwright_core::tool::qualified_name;
+use toolwright_core::{Arguments, Body, Call, Extra, Message, Origin, Outcome, Part, Role};
+use toolwright_json::{Json, Object, Path};
+
 pub(super) use write::{BEGUN, Writer, is_content, is_joined, take_usual};
 
 use content::Side;
 
 use super::wire::{CUSTOM, DIALECT, EMPTY, JOINED, LOADED, OUTER};
 use crate::codec::{DecodeError, Fields, Result};
-use toolwright_core::part::{Reasoning, Section, SectionKind, Signature};
-use toolwright_core::tool::qualified_name;
-use toolwright_core::{Arguments, Body, Call, Extra, Message, Origin, Outcome, Part, Role};
-use toolwright_json::{Json, Object, Path};
 
 /// Returns the type of an item; a message may omit it.
 pub(super) fn kind(item: &Json) -> Option<&str> {

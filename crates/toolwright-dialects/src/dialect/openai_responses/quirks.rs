@@ -1,8 +1,6 @@
 //! The profile of the Responses API. `docs/dialects/openai-responses.md` has a section for each
 //! group of rules, with the source and date of every fact.
 
-use super::wire::DIALECT;
-use crate::codec::Target;
 use toolwright_core::StopReason;
 use toolwright_core::part::MediaKind::{Audio, Document, Image};
 use toolwright_core::profile::{
@@ -11,6 +9,9 @@ use toolwright_core::profile::{
     ReasoningRule, ReplyRule, SamplingRule, SchemaRule, ShowRule, Strictness, Subset, SystemRule,
     ThinkingRule, ToolRule, TurnRule, family,
 };
+
+use super::wire::DIALECT;
+use crate::codec::Target;
 
 /// Media in user messages.
 const MEDIA: MediaRule = MediaRule {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::wire::{ADDITIONAL, DIALECT, LOADED, PATH};
-use super::{part, tool};
-use crate::codec::{DecodeError, Fields, Result, WireRequest};
 use toolwright_core::request::{Format, SchemaFormat, Thinking};
 use toolwright_core::tool::qualified_name;
 use toolwright_core::{Body, Extra, Message, Origin, Outcome, Part, Request, Role, Tool};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::wire::{ADDITIONAL, DIALECT, LOADED, PATH};
+use super::{part, tool};
+use crate::codec::{DecodeError, Fields, Result, WireRequest};
 
 /// Fields of the request that a response repeats.
 const ECHO: [&str; 14] = [

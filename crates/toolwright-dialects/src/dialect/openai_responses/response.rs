@@ -1,12 +1,13 @@
 //! Responses, and the parts of them that streams repeat.
 
-use super::part;
-use super::wire::{DIALECT, STOPS};
-use crate::codec::{Fields, ReplyContext, Result, WireReply};
 use toolwright_core::event::Start;
 use toolwright_core::note::{self, is_note};
 use toolwright_core::{Part, Response, Role, Stop, StopReason, Usage};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::part;
+use super::wire::{DIALECT, STOPS};
+use crate::codec::{Fields, ReplyContext, Result, WireReply};
 
 /// Decodes a body.
 pub(super) fn decode(wire: WireReply) -> Result<Response> {

@@ -3,15 +3,16 @@
 mod client;
 mod namespace;
 
+use toolwright_core::tool::split_name;
+use toolwright_core::{Tool, ToolChoice, ToolKind};
+use toolwright_json::{Json, Object, Path, object};
+
 pub(super) use client::{is_client_search, is_local};
 pub(super) use namespace::{decode_all, encode_all};
 
 use super::wire::DIALECT;
 use crate::codec::{DecodeError, Fields, Result};
 use crate::dialect::shape;
-use toolwright_core::tool::split_name;
-use toolwright_core::{Tool, ToolChoice, ToolKind};
-use toolwright_json::{Json, Object, Path, object};
 
 /// Decodes an element of `tools` that is one tool.
 pub(super) fn decode_one(wire: Json) -> Result<Tool> {

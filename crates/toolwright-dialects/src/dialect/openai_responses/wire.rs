@@ -1,10 +1,11 @@
 //! Names and paths of the Responses format.
 
-use crate::codec::{Defaults, Fields};
 use toolwright_core::extra::{BESIDE, HERE};
 use toolwright_core::part::CacheMark;
 use toolwright_core::{Dialect, StopReason, note};
 use toolwright_json::{Json, Object, object};
+
+use crate::codec::{Defaults, Fields};
 
 /// The dialect of this module.
 pub(super) const DIALECT: Dialect = Dialect::OpenaiResponses;

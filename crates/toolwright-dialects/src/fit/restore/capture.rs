@@ -1,12 +1,13 @@
 //! Captures reasoning that the client's dialect will not return, while a reply is restored.
 
-use crate::reasoning_cache::{CachedPart, CachedReasoning};
 use toolwright_core::digest::{TextDigest, arguments_digest};
 use toolwright_core::event::join::Open;
 use toolwright_core::event::{Delta, Head, Tail};
 use toolwright_core::part::Signature;
 use toolwright_core::profile::{Profile, ReasoningRule};
 use toolwright_core::{Arguments, Body, Call, Dialect, Extra, Part};
+
+use crate::reasoning_cache::{CachedPart, CachedReasoning};
 
 /// Captures the parts of one reply, by their index.
 #[derive(Debug)]

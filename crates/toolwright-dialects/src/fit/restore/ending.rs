@@ -1,10 +1,11 @@
 //! Restores the stop reason and usage in a form that the client's dialect can express.
 
-use super::Restorer;
-use crate::fit::extras;
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::profile::ReplyRule;
 use toolwright_core::{Origin, Stop, StopReason, Usage};
+
+use super::Restorer;
+use crate::fit::extras;
 
 impl Restorer {
     pub(super) fn stop(&mut self, mut stop: Stop) -> Stop {

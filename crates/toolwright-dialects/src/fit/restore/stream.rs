@@ -1,13 +1,14 @@
 //! Restores a reply as it arrives. A part is sent as soon as its form is known.
 
-use super::Restorer;
-use crate::fit::extras;
 use toolwright_core::event::join::Open;
 use toolwright_core::event::split::split_part;
 use toolwright_core::event::{Delta, Head, Tail};
 use toolwright_core::loss::{Severity, Site};
 use toolwright_core::part::SectionKind;
 use toolwright_core::{Arguments, Call, Event, Extra, Origin, StopReason};
+
+use super::Restorer;
+use crate::fit::extras;
 
 /// The state of a part of the source stream.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! Sessions of clients that begin with `initialize`. A request of a session goes on if its client disconnects, and
 //! its messages are kept for a while, so that the client can continue the stream.
 
-use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -12,10 +11,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderValue, StatusCode};
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-
 use toolwright_core::{Fault, FaultClass};
 use toolwright_mcp::server::{Exchange, Peer, Server};
 use toolwright_mcp::{Message, Request, Response};

@@ -1,11 +1,11 @@
 //! The writer thread. It writes the lines of several milliseconds together, because waking the
 //! thread costs more than formatting a line.
 
-use parking_lot::{Condvar, Mutex};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use prometheus_client::metrics::counter::Counter;
 use tracing_subscriber::fmt::MakeWriter;
 

@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use toolwright_core::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::pointer::segments;
+use toolwright_json::{Json, Key, Number, Object};
+
 use super::expression::{encode, expressible, is_name, is_strict_name};
 use super::schema::embed;
 use super::{OPENAPI_FILE, PREFIX};
 use crate::plan::condition::Condition;
 use crate::plan::document::{OnError, Plan, Step, StepRetry};
 use crate::plan::template::{Reference, Source, Template};
-use toolwright_core::wire_json::key;
-use toolwright_json::object;
-use toolwright_json::pointer::segments;
-use toolwright_json::{Json, Key, Number, Object};
 
 /// The place of the inputs in the document.
 pub(super) const INPUTS: &str = "/workflows/0/inputs";

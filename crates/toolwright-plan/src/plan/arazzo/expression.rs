@@ -1,10 +1,11 @@
 //! Runtime expressions, and values that have them.
 
-use crate::plan::template::{Reference, ReferenceForm, Source, Template};
 use toolwright_core::schema::expand;
 use toolwright_core::wire_json::key;
 use toolwright_json::pointer::{escape, segments};
 use toolwright_json::{Json, Key};
+
+use crate::plan::template::{Reference, ReferenceForm, Source, Template};
 
 /// A runtime expression that plans understand.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,11 @@ mod value;
 
 use std::collections::HashMap;
 
+use toolwright_core::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::pointer::{Path, escape};
+use toolwright_json::{Json, Object};
+
 use super::PREFIX;
 use super::export::{depends_on, expressible_args, expressible_outputs};
 use super::schema::{extract, rewrite};
@@ -12,10 +17,6 @@ use crate::plan::document::Plan;
 use crate::plan::error::{PlanError, PlanErrorKind};
 use crate::plan::stored::below;
 use crate::plan::template::Template;
-use toolwright_core::wire_json::key;
-use toolwright_json::object;
-use toolwright_json::pointer::{Path, escape};
-use toolwright_json::{Json, Object};
 
 /// Members of objects that a plan has, or that are only about the document. Members that it must refuse
 /// are in neither list, and have a reason in [`Importer::members`].

@@ -1,15 +1,15 @@
 //! The OpenAPI document of the tools of a plan.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use toolwright_core::args::Parameters;
+use toolwright_core::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::{Json, Object};
 
 use super::expression::is_name;
 use super::schema::embed;
 use crate::plan::document::Plan;
 use crate::plan::tools::PlanTools;
-use toolwright_core::args::Parameters;
-use toolwright_core::wire_json::key;
-use toolwright_json::object;
-use toolwright_json::{Json, Object};
 
 /// Returns a document with a POST operation for each tool that the plan uses.
 pub(super) fn document(plan: &Plan, tools: &PlanTools) -> Object {

@@ -1,8 +1,9 @@
 //! Schemas inside of other documents, where references that begin with `#` start at another root.
 
-use crate::plan::stored::below;
 use toolwright_core::wire_json;
 use toolwright_json::Json;
+
+use crate::plan::stored::below;
 
 /// Moves a schema to a place of another document: `#/…` becomes `#` + place + `/…`.
 pub(super) fn embed(schema: &Json, place: &str) -> Json {

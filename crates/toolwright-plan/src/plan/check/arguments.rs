@@ -3,17 +3,18 @@
 use std::borrow::Cow;
 use std::convert::Infallible;
 
-use super::{Checker, argument_path, step_path};
-use crate::plan::document::Step;
-use crate::plan::error::{PlanError, PlanErrorKind};
-use crate::plan::stored::below;
-use crate::plan::tools::PlanTool;
 use toolwright_core::args::Parameters;
 use toolwright_core::schema::MEMBER_KEYWORDS;
 use toolwright_core::schema::Violation;
 use toolwright_core::wire_json::key;
 use toolwright_json::pointer::Path;
 use toolwright_json::{Json, Object};
+
+use super::{Checker, argument_path, step_path};
+use crate::plan::document::Step;
+use crate::plan::error::{PlanError, PlanErrorKind};
+use crate::plan::stored::below;
+use crate::plan::tools::PlanTool;
 
 impl Checker<'_> {
     /// Checks the arguments of every step whose tool is known.

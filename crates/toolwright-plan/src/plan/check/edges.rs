@@ -1,14 +1,15 @@
 //! Edges: whether the output that a reference leads to exists, and fits what it feeds.
 
+use toolwright_core::schema::{Check, Containment, Located, are_disjoint, containment, locate};
+use toolwright_json::Json;
+use toolwright_json::object;
+use toolwright_json::pointer::Path;
+
 use super::{CheckedEdge, Checker, EdgeFit, MAX_SCHEMA_BYTES, step_path};
 use crate::plan::condition::Condition;
 use crate::plan::document::Step;
 use crate::plan::error::{PlanError, PlanErrorKind};
 use crate::plan::template::{Reference, Source, Template};
-use toolwright_core::schema::{Check, Containment, Located, are_disjoint, containment, locate};
-use toolwright_json::Json;
-use toolwright_json::object;
-use toolwright_json::pointer::Path;
 
 /// What a reference feeds.
 enum Target<'s> {

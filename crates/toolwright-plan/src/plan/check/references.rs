@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
+use toolwright_json::pointer::Path;
+
 use super::{Checker, MAX_SUGGESTING, step_path};
 use crate::plan::error::{PlanError, PlanErrorKind};
 use crate::plan::template::{Reference, Source};
-use toolwright_json::pointer::Path;
 
 impl Checker<'_> {
     /// Checks where references and `after` lead to.

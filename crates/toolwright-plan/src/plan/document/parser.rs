@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use toolwright_core::schema::Check;
+use toolwright_json::Json;
+
 use super::{OnError, Plan, PlanLimits, Step, StepRetry, VERSION, id_problem};
 use crate::plan::condition::Condition;
 use crate::plan::error::{Fields, Node, PlanError, PlanErrorKind};
 use crate::plan::template::Template;
-use toolwright_core::schema::Check;
-use toolwright_json::Json;
 
 const ON_ERROR: [OnError; 3] = [OnError::Fail, OnError::Skip, OnError::Continue];
 

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use toolwright_json::pointer::{escape, segments};
+
 use crate::plan::document::{Plan, Step};
 use crate::plan::graph::{EdgeKind, Graph};
 use crate::plan::state::StepStatus;
 use crate::plan::template::{Reference, Source};
 use crate::plan::tools::Resource;
-use toolwright_json::pointer::{escape, segments};
 
 use super::label::duration;
 

@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 
+use toolwright_core::wire_json::key;
+use toolwright_json::pointer::Path;
+use toolwright_json::{Json, Object};
+
 use super::{Interpreter, Items, OpenStep, Progress};
 use crate::plan::condition::Condition;
 use crate::plan::state::{StepError, StepResult};
 use crate::plan::stored::{drop_parts, lookup, lookup_stored, put_parts, stored_items};
 use crate::plan::template::{Reference, Source, Template};
-use toolwright_core::wire_json::key;
-use toolwright_json::pointer::Path;
-use toolwright_json::{Json, Object};
 
 /// Maximum memory, in bytes, of the values that the references of a call, an `each`, a condition or the outputs have
 /// together. Each reference copies its value, so a small plan could multiply a large one.

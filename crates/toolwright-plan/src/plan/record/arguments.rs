@@ -3,11 +3,12 @@
 
 use std::borrow::Cow;
 
+use toolwright_core::args::{CoercionOptions, Parsed, Reading};
+use toolwright_json::{Json, Object};
+
 use super::{RecordedCall, RecordedHandle, RecordedResult};
 use crate::plan::stored::lookup;
 use crate::plan::tools::PlanTools;
-use toolwright_core::args::{CoercionOptions, Parsed, Reading};
-use toolwright_json::{Json, Object};
 
 /// The arguments of a call.
 pub(super) struct Arguments {

@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use toolwright_core::hash::{FNV_START, fnv, fnv_extend};
+use toolwright_json::Json;
+use toolwright_json::pointer::Path;
+
 use super::arguments::Arguments;
 use super::{RecordedCall, RecordedResult};
 use crate::plan::stored::lookup;
 use crate::plan::template::{Reference, Source};
-use toolwright_core::hash::{FNV_START, fnv, fnv_extend};
-use toolwright_json::Json;
-use toolwright_json::pointer::Path;
 
 /// Maximum number of places that are kept of one value.
 const MAX_PLACES: usize = 16;

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use toolwright_json::{Json, Object};
+
 use super::ViewEdge;
 use crate::plan::document::id_problem;
 use crate::plan::error::{Fields, Node, PlanError, PlanErrorKind};
-use toolwright_json::{Json, Object};
 
 /// A view that a person or an editor wrote. Members that this does not name are ignored.
 #[derive(Default)]

@@ -3,6 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use toolwright_core::args::Parameters;
+use toolwright_core::document::Faults;
+use toolwright_json::Json;
+use toolwright_json::pointer::{escape, segments};
+
 use super::edited::{EditedNode, EditedView};
 use super::patch::{FedPlace, ValueEdit, apply};
 use super::{CompiledTools, ViewEdge, ViewNode, references};
@@ -10,10 +15,6 @@ use crate::plan::document::{Plan, Step};
 use crate::plan::error::{Node, PlanError, PlanErrorKind};
 use crate::plan::template::{Reference, Source, Template};
 use crate::plan::tools::{PlanTool, PlanTools};
-use toolwright_core::args::Parameters;
-use toolwright_core::document::Faults;
-use toolwright_json::Json;
-use toolwright_json::pointer::{escape, segments};
 
 /// Applies an edited view to the plan that it came from.
 ///

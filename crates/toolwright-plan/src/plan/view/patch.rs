@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::plan::template::{Reference, Template};
 use toolwright_core::wire_json::key;
 use toolwright_json::Json;
 use toolwright_json::pointer::segments;
+
+use crate::plan::template::{Reference, Template};
 
 /// Maximum number of segments of the path of a reference in an argument.
 const MAX_PATH: usize = 64;

@@ -3,6 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use toolwright_core::wire_json::key;
+use toolwright_json::object;
+use toolwright_json::pointer::segments;
+use toolwright_json::{Json, Object};
+
 use super::import_view;
 use crate::plan::check::MAX_STEPS;
 use crate::plan::document::{Plan, Step};
@@ -11,10 +16,6 @@ use crate::plan::graph::Graph;
 use crate::plan::record::{final_outputs, step_id};
 use crate::plan::template::Source;
 use crate::plan::tools::PlanTools;
-use toolwright_core::wire_json::key;
-use toolwright_json::object;
-use toolwright_json::pointer::segments;
-use toolwright_json::{Json, Object};
 
 /// Makes a plan of a workflow `{nodes, edges}`, in the form of a [`View`](super::View).
 ///

@@ -1,8 +1,9 @@
 //! A journal in memory, which ends with the process.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{
     Entry, EntryEvent, PlanJournal, PlanJournalError, PlanJournalFuture, RunClaim, RunFilter,

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::plan::{Plan, StepError};
 use toolwright_core::document::{DocumentError, ObjectReader, items, text};
 use toolwright_core::{Json, object};
 use toolwright_json::{MAX_DEPTH, Object};
-
-use super::{EntryEvent, Question, RunRecord, RunStatus, StepAnswer};
 use toolwright_runtime::call::Approval;
 use toolwright_runtime::session::Caller;
+
+use crate::plan::{Plan, StepError};
+
+use super::{EntryEvent, Question, RunRecord, RunStatus, StepAnswer};
 
 /// Parses a document that contains values, each of which may have the maximum depth.
 pub(crate) fn parse(text: &str) -> Result<Json, DocumentError> {

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use toolwright_core::Json;
 use toolwright_core::document::DocumentError;
+use toolwright_runtime::session::Caller;
+use toolwright_runtime::store::{self, Kind, Safety, Writer};
+use toolwright_transport::private_file;
 
 use super::record::parse;
 use super::{
@@ -14,9 +17,6 @@ use super::{
     RunQuota, RunRecord, RunStatus, RunSummary,
 };
 use crate::run::start::blocking;
-use toolwright_runtime::session::Caller;
-use toolwright_runtime::store::{self, Kind, Safety, Writer};
-use toolwright_transport::private_file;
 
 const PLANS: Kind = Kind {
     name: "journal of plans",

@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicU64;
 
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
+use toolwright_runtime::call::journal::SharedJournal;
+use toolwright_runtime::session::Session;
 
 use super::host::LocalHost;
 use super::{LiveRun, LocalEngine, RunningCalls};
@@ -20,8 +22,6 @@ use crate::run::replay::{NestedEntries, split_entries};
 use crate::run::report::RunReport;
 use crate::run::scope::{RunLog, RunScope, Writes};
 use crate::run::start::now_ms;
-use toolwright_runtime::call::journal::SharedJournal;
-use toolwright_runtime::session::Session;
 
 /// Makes the calls of a run until it ends or waits for a person.
 pub(super) async fn drive(

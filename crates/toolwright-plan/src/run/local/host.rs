@@ -5,9 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use crate::plan::{Plan, PlannedCall, StepError};
 use tokio::sync::{Mutex, mpsc};
 use toolwright_core::Json;
+use toolwright_runtime::handle;
+use toolwright_runtime::output::Content;
+use toolwright_runtime::toolbox::StepTool;
+
+use crate::plan::{Plan, PlannedCall, StepError};
 
 use super::RunningCalls;
 use crate::run::call::{self, CallEnd, CallScope};
@@ -18,9 +22,6 @@ use crate::run::memory::Reservation;
 use crate::run::replay::{Place, Replay};
 use crate::run::scope::{call_id, join};
 use crate::run::start::now_ms;
-use toolwright_runtime::handle;
-use toolwright_runtime::output::Content;
-use toolwright_runtime::toolbox::StepTool;
 
 /// This process as a host.
 pub(super) struct LocalHost {

@@ -11,12 +11,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use crate::plan::{Graph, Interpreter, MAX_STEPS, Plan, StepResult, check};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 use toolwright_core::Tool;
 use toolwright_json::Object;
+use toolwright_runtime::error::{CallErrorKind, ToolError};
+use toolwright_runtime::handler::Handler;
+use toolwright_runtime::output::Output;
+use toolwright_runtime::session::Scope;
+use toolwright_runtime::settings::Effect;
+use toolwright_runtime::toolbox::Toolbox;
+
+use crate::plan::{Graph, Interpreter, MAX_STEPS, Plan, StepResult, check};
 
 use super::host::LocalHost;
 use super::{PARALLEL, RunningCalls};
@@ -28,12 +35,6 @@ use crate::run::replay::Replay;
 use crate::run::scope::{RunScope, is_step};
 use crate::run::start::{blocking, now_ms};
 use crate::run::tools::plan_tools;
-use toolwright_runtime::error::{CallErrorKind, ToolError};
-use toolwright_runtime::handler::Handler;
-use toolwright_runtime::output::Output;
-use toolwright_runtime::session::Scope;
-use toolwright_runtime::settings::Effect;
-use toolwright_runtime::toolbox::Toolbox;
 
 /// Creates a tool that runs a plan with the tools of a toolbox: its arguments are the inputs of the plan, its output are
 /// the outputs. The time limit of the plan is its deadline.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use toolwright_json::Object;
+
 use super::{Loaded, LocalEngine};
 use crate::run::engine::PlanRunError;
 use crate::run::report::RunReport;
 use crate::run::start::blocking;
-use toolwright_json::Object;
 
 impl LocalEngine {
     /// Returns the report of a run without its outputs, which may be large.

@@ -4,8 +4,6 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::plan::stored::Needs;
-use crate::plan::{PlannedCall, Source, StepError};
 use temporalio_common::RetryPolicy;
 use temporalio_sdk::{
     ActivityCancellationType, ActivityExecutionError, ActivityOptions, WorkflowCancellationToken,
@@ -13,6 +11,10 @@ use temporalio_sdk::{
 };
 use toolwright_core::Json;
 use toolwright_core::document::{DocumentError, ObjectReader};
+use toolwright_runtime::settings::Effect;
+
+use crate::plan::stored::Needs;
+use crate::plan::{PlannedCall, Source, StepError};
 
 use super::PlanWorkflow;
 use crate::run::StepAnswer;
@@ -26,7 +28,6 @@ use crate::temporal::payload::Document;
 use crate::temporal::state::{RunState, millis};
 use crate::temporal::values::{PAYLOAD_BYTES, inline_bytes};
 use crate::temporal::worker::Activities;
-use toolwright_runtime::settings::Effect;
 
 /// Number of events after which a run continues as a new workflow, if the server does not suggest it earlier. The limit of
 /// Temporal is 51,200.

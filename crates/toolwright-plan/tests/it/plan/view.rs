@@ -5,9 +5,9 @@ use std::fmt::Write;
 use toolwright_core::args::hidden_names;
 use toolwright_core::{Json, Tool};
 use toolwright_plan::{Plan, PlanTool, PlanTools, Resource, ResourceUse, View, import_view};
+use toolwright_testing::seeds::{self, Dice};
 
 use super::{json, plan};
-use toolwright_testing::seeds::{self, Dice};
 
 pub(super) const OPTIMIZE: &str = r#"{"type":"object","required":["input_structure","model_path"],"properties":{
     "input_structure":{"type":"string","description":"Input structure file URL or path"},

@@ -2,10 +2,10 @@
 
 use toolwright_core::{Json, object};
 use toolwright_plan::{MAX_STEPS, Plan, PlanTool, PlanTools, check, import_workflow};
+use toolwright_testing::seeds::{self, Dice};
 
 use super::json;
 use super::view::{OPTIMIZE, at, tool, tools, view};
-use toolwright_testing::seeds::{self, Dice};
 
 /// The tool of the workflow format, and one that takes its output.
 fn structures() -> PlanTools {

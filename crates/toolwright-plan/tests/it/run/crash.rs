@@ -12,12 +12,12 @@ use tokio::runtime::Runtime;
 use toolwright_core::{Json, object};
 use toolwright_plan::journal::{EntryEvent, SqlitePlanJournal};
 use toolwright_plan::{Engine, LocalEngine, NewRun, Plan, PlanEvent, RunReport, StepAnswer};
+use toolwright_testing::process::{self, Player};
 
 use super::generate::{self, Random};
 use super::random::compare;
 use super::tools::{Log, place, toolbox};
 use super::{json, reference};
-use toolwright_testing::process::{self, Player};
 
 /// Minimum number of kills.
 const KILLS: usize = 120;

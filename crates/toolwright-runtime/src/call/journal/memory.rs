@@ -1,9 +1,9 @@
 //! A journal in memory: it prevents repeated effects on retries, but not after a restart.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use toolwright_core::Json;
 
 use super::{Begun, Intent, Journal, JournalError};

@@ -1,9 +1,9 @@
 //! The journal record of a finished call.
 
+use toolwright_core::document::{DocumentError, ObjectReader, read_part, write_part};
 use toolwright_core::{Json, Part, object};
 
 use crate::error::{CallError, CallErrorKind};
-use toolwright_core::document::{DocumentError, ObjectReader, read_part, write_part};
 
 /// The record of a finished call.
 #[derive(Debug, Clone, PartialEq, Eq)]

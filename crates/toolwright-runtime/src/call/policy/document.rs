@@ -1,10 +1,10 @@
 //! The JSON form of a policy. Unknown fields are refused, because a misspelt condition would widen
 //! its rule.
 
+use toolwright_core::document::{DocumentError, ObjectReader, items, text};
 use toolwright_core::{Json, object};
 
 use super::{Condition, Glob, Policy, Rule, Test, Verdict};
-use toolwright_core::document::{DocumentError, ObjectReader, items, text};
 
 impl Policy {
     /// Reads a policy from its JSON form.

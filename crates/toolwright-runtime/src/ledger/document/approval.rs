@@ -1,11 +1,11 @@
 //! The JSON form of the answer to an approval.
 
+use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::object;
 use toolwright_json::Object;
 
 use super::super::{ApprovalEntry, Kind, time};
 use super::{read_caller, read_time};
-use toolwright_core::document::{DocumentError, ObjectReader};
 
 impl ApprovalEntry {
     pub(super) fn to_json(&self) -> Object {

@@ -1,13 +1,13 @@
 //! The JSON form of a call.
 
 use toolwright_core::args::{Change, Op};
+use toolwright_core::document::{DocumentError, ObjectReader};
 use toolwright_core::{Json, object};
 use toolwright_json::Object;
 
 use super::super::{CallEntry, ResultSource, time};
 use super::{micros, push_list, read_caller, read_loss, read_micros, read_time, write_loss};
 use crate::error::CallErrorKind;
-use toolwright_core::document::{DocumentError, ObjectReader};
 
 impl CallEntry {
     /// Returns the outcome as a word: `ok`, `failed` or `waiting`.

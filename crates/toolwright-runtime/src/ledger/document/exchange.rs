@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use toolwright_core::document::{DocumentError, ObjectReader, read_usage, text};
 use toolwright_core::{Dialect, FaultClass, Json, StopReason, Usage};
 use toolwright_json::Line;
 
 use super::super::{ExchangeEntry, Kind, Tried, time};
 use super::{micros, read_caller, read_loss, read_micros, read_time, write_loss};
 use crate::error::CallErrorKind;
-use toolwright_core::document::{DocumentError, ObjectReader, read_usage, text};
 
 impl ExchangeEntry {
     /// Returns the JSON text. Exchanges are frequent, so it is written without a tree.

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use rusqlite::{OptionalExtension, Transaction, ffi, params};
+use toolwright_transport::key_file::{self, KEY_BYTES};
+use toolwright_transport::secret::Secret;
 
 use super::health::failure;
 use super::rows::{self, Stop, micros};
 use crate::ledger::chain::{Broken, Checkpoint, Damage, Follower, Head};
-use toolwright_transport::key_file::{self, KEY_BYTES};
-use toolwright_transport::secret::Secret;
 
 /// The key file in the folder of the ledger.
 const KEY_FILE: &str = "signing.key";

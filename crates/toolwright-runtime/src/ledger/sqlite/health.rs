@@ -1,9 +1,9 @@
 //! Integrity of a ledger file, checked when it is opened and on each write.
 
-use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, Transaction, ffi};
 
 use super::{LedgerError, rows};

@@ -1,7 +1,8 @@
 //! Entries in memory.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
+
+use parking_lot::Mutex;
 
 use super::{Entry, Limits, Scope, millis, within};
 use crate::bounded::BoundedMap;

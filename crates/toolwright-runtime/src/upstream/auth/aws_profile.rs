@@ -7,9 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::AwsKeys;
 use toolwright_transport::environment::{self, Environment};
 use toolwright_transport::secret::SecretString;
+
+use super::AwsKeys;
 
 const NAMES: &[&str] = &["AWS_PROFILE", "AWS_DEFAULT_PROFILE"];
 const CREDENTIALS: &[&str] = &["AWS_SHARED_CREDENTIALS_FILE"];

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use toolwright_dialects::dialect::Dialect;
+use toolwright_transport::secret::SecretString;
+use toolwright_transport::sensitive;
 use zeroize::Zeroizing;
 
 use super::aws_profile::{AwsProfile, ProfileError};
 use super::refresh::RefreshingSigner;
 use super::sigv4::Signer;
-use toolwright_transport::secret::SecretString;
-use toolwright_transport::sensitive;
 
 /// Anthropic's header for a key.
 pub(crate) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");

@@ -1,10 +1,10 @@
 //! Keys that other tools refresh: read again when their files change, or when AWS refuses them.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use http::{HeaderMap, StatusCode};
+use parking_lot::Mutex;
 
 use super::aws_profile::{AwsProfile, ProfileError};
 use super::sigv4::Signer;

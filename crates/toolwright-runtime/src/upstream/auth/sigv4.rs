@@ -6,9 +6,9 @@ use aws_credential_types::Credentials;
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4::SigningParams;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName};
+use toolwright_transport::sensitive;
 
 use super::credential::AwsKeys;
-use toolwright_transport::sensitive;
 
 /// The service name of Bedrock in signatures.
 const SERVICE: &str = "bedrock";

@@ -1,8 +1,9 @@
 //! AWS accounts in the environment: keys, a profile with keys, a region.
 
+use toolwright_transport::environment::{Environment, get, secret};
+
 use crate::upstream::auth::{AwsKeys, AwsProfile, ProfileError};
 use crate::upstream::error::ProviderError;
-use toolwright_transport::environment::{Environment, get, secret};
 
 pub(super) const ACCESS_KEY: &str = "AWS_ACCESS_KEY_ID";
 pub(super) const SECRET_KEY: &str = "AWS_SECRET_ACCESS_KEY";

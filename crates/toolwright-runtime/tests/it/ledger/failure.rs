@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rusqlite::Connection;
 use toolwright_runtime::ledger::{Ledger, Overflow, Query, SqliteLedger};
 use toolwright_runtime::store::StoreError;
+use toolwright_testing::process::{self, Player};
 
 use super::entry;
 use super::sqlite::{place, written};
-use toolwright_testing::process::{self, Player};
 
 /// A ledger with an observer that counts failures and recoveries.
 fn observed(path: &Path) -> (SqliteLedger, Arc<[AtomicUsize; 2]>) {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{agent, assert_legal, follow, given, said};
 use toolwright_core::Json;
 use toolwright_json::Object;
 use toolwright_runtime::call::{Answer, Policy, Rule, Verdict};
@@ -12,6 +11,8 @@ use toolwright_runtime::model::ScriptedModel;
 use toolwright_runtime::run::{Agent, RunError, RunEvent};
 use toolwright_runtime::{Fill, Handler, Limits, Output, SlotFill, SlotOutput, Toolbox};
 use toolwright_testing::tools::{Counter, any, call, counting, tool, toolbox};
+
+use super::{agent, assert_legal, follow, given, said};
 
 /// Requires approval for `pay`, and allows the rest.
 fn careful(handlers: impl IntoIterator<Item = Handler>) -> Toolbox {

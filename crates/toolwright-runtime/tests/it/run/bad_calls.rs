@@ -1,12 +1,13 @@
 //! Bad calls: truncated, unknown, invalid, repeated.
 
-use super::{agent, assert_legal, follow, given, said};
 use toolwright_core::{Arguments, Body, Message, Part, Response, StopReason, Tool};
 use toolwright_runtime::Handler;
 use toolwright_runtime::error::ToolError;
 use toolwright_runtime::model::ScriptedModel;
 use toolwright_runtime::run::{Limits, RunError};
 use toolwright_testing::tools::{Counter, any, call, counting, echo, toolbox};
+
+use super::{agent, assert_legal, follow, given, said};
 
 #[tokio::test]
 async fn a_call_that_was_cut_off_is_not_run_and_leaves_a_legal_conversation() {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::{agent, assert_legal, follow, said};
 use toolwright_core::event::split::split;
 use toolwright_core::{Event, FaultClass};
 use toolwright_core::{Fault, Outcome, Part, Request, Response, StopReason, Usage};
@@ -11,6 +10,8 @@ use toolwright_runtime::model::{Model, ScriptedModel, Upstream};
 use toolwright_runtime::run::{Agent, Limit, Limits, RunError};
 use toolwright_runtime::{Handler, Output};
 use toolwright_testing::tools::{Counter, any, call, counting, toolbox};
+
+use super::{agent, assert_legal, follow, said};
 
 #[tokio::test]
 async fn a_fault_is_returned_and_the_run_can_continue() {

@@ -1,13 +1,14 @@
 //! A run with a client's request: its settings reach the model, and calls of its tools are returned
 //! to the client.
 
-use super::{agent, follow, said};
 use toolwright_core::request::{Format, Sampling, Thinking};
 use toolwright_core::{Message, Request, Role, StopReason, Tool, ToolChoice};
 use toolwright_json::Number;
 use toolwright_runtime::model::ScriptedModel;
 use toolwright_runtime::run::{Agent, RunEvent};
 use toolwright_testing::tools::{Counter, any, call, counting, echo, toolbox};
+
+use super::{agent, follow, said};
 
 /// The members of a request besides the conversation.
 fn template() -> Request {

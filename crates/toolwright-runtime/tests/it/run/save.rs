@@ -1,6 +1,5 @@
 //! A saved run is read back as it was written.
 
-use super::{agent, assert_legal};
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 use toolwright_core::part::{
     CacheMark, Media, MediaKind, MediaSource, Opaque, Reasoning, Section, SectionKind, Signature,
@@ -10,6 +9,8 @@ use toolwright_core::{Dialect, Extra, object};
 use toolwright_runtime::model::ScriptedModel;
 use toolwright_runtime::run::RunError;
 use toolwright_testing::tools::toolbox;
+
+use super::{agent, assert_legal};
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z \"\\\\\u{1}\n]{0,8}", "[\u{4e00}-\u{4e20}]{0,4}", Just("𝄞\u{0}".to_owned())]

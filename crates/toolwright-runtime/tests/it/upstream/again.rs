@@ -8,11 +8,11 @@ use tokio::sync::oneshot;
 use toolwright_core::FaultClass;
 use toolwright_core::{Event, Fault, Request, Response};
 use toolwright_runtime::model::Upstream;
+use toolwright_testing::server::{Server, read_request};
 
 use super::answer::{at, request};
 use super::remote;
 use super::replay::{Replay, Reply, recorded};
-use toolwright_testing::server::{Server, read_request};
 
 const CHUNK: &str =
     "data: {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"}}]}\n\n";

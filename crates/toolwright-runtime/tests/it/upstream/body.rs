@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use toolwright_core::Fault;
 use toolwright_runtime::upstream::fault_of;
+use toolwright_testing::server::{Server, read_request};
 
 use super::{SHORT, ask, long, remote, told};
-use toolwright_testing::server::{Server, read_request};
 
 /// Collects a reply after which the connection is closed.
 async fn collect(reply: &'static [u8], limit: usize) -> Result<Vec<u8>, Fault> {

@@ -2,9 +2,9 @@
 
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use toolwright_testing::server::{FINE, Server, read_request};
 
 use super::{ask, remote};
-use toolwright_testing::server::{FINE, Server, read_request};
 
 /// A server that sends some bytes, waits for the connection to end, and reports both.
 async fn watching(reply: &'static [u8]) -> (Server, UnboundedReceiver<&'static str>) {

@@ -2,10 +2,10 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolwright_runtime::upstream::{AwsKeys, ClientCredential, Credential, Outgoing, Remote};
+use toolwright_testing::server::Server;
 use toolwright_transport::secret::SecretString;
 
 use super::{codec, told};
-use toolwright_testing::server::Server;
 
 const KEY: &str = "sk-hush";
 

@@ -5,9 +5,9 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use toolwright_dialects::dialect::Dialect;
 use toolwright_runtime::upstream::{Credential, Outgoing, Remote, RemoteError};
+use toolwright_testing::server::{FINE, Server, read_request};
 
 use super::{SHORT, ask, codec, long, remote, told};
-use toolwright_testing::server::{FINE, Server, read_request};
 
 #[tokio::test]
 async fn a_request_gets_its_reply() {

@@ -1,7 +1,8 @@
 //! Limits on concurrent and queued requests.
 
-use super::{SHORT, ask, long, remote, told};
 use toolwright_testing::server::{FINE, Server};
+
+use super::{SHORT, ask, long, remote, told};
 
 #[tokio::test]
 async fn requests_beyond_the_queue_are_refused() {

@@ -8,10 +8,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use toolwright_core::Fault;
 use toolwright_runtime::upstream::providers::find;
 use toolwright_runtime::upstream::{Credential, Proxy, Remote, Trust};
+use toolwright_testing::server::{Server, read_request};
 
 use super::tls::{certified, secure};
 use super::{ask, codec, remote, told};
-use toolwright_testing::server::{Server, read_request};
 
 /// The credential that the proxy requires.
 const USER: &str = "proxy-authorization: Basic dXNlcjpodXNo";

@@ -10,9 +10,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_rustls::TlsAcceptor;
 use toolwright_runtime::upstream::{Remote, Trust};
+use toolwright_testing::server::{FINE, Server, read_request};
 
 use super::{SHORT, ask, long, remote, told};
-use toolwright_testing::server::{FINE, Server, read_request};
 
 /// A certificate for `localhost` and `api.test`, and its authority, as PEM.
 pub fn certified(protocols: &[&str]) -> (TlsAcceptor, String) {

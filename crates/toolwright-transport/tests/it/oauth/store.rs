@@ -3,10 +3,10 @@
 use std::fs;
 use std::sync::Arc;
 
+use toolwright_testing::authorization_server::AuthorizationServer;
 use toolwright_transport::oauth::{EncryptedTokens, TokenKey, TokenSource, TokenStore};
 
 use super::logged_in;
-use toolwright_testing::authorization_server::AuthorizationServer;
 
 fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut files: Vec<_> =

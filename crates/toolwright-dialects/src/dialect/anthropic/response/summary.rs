@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use toolwright_core::StopReason;
+use toolwright_json::{Json, JsonError, Object, Path, Value, skim};
+
 use super::decode_usage;
 use crate::codec::{Fields, ResponseSummary};
 use crate::dialect::anthropic::wire::{DIALECT, STOPS};
-use toolwright_core::StopReason;
-use toolwright_json::{Json, JsonError, Object, Path, Value, skim};
 
 /// Summarizes a body; `None` if it is not a response.
 pub(in crate::dialect::anthropic) fn summarize(

@@ -2,6 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use toolwright_core::event::emit::Emitter;
+use toolwright_core::event::{Delta, Head, Tail};
+use toolwright_core::part::SectionKind;
+use toolwright_core::{Body, Event, Extra, FaultClass, Part, Stop};
+use toolwright_json::{Json, Path};
+
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
 use super::held::Held;
@@ -9,11 +15,6 @@ use crate::codec::{
     DecodeError, DecodeErrorKind, Fields, FrameStatus, Result, StreamDecoder, parse_frame,
 };
 use crate::frame::Frame;
-use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Head, Tail};
-use toolwright_core::part::SectionKind;
-use toolwright_core::{Body, Event, Extra, FaultClass, Part, Stop};
-use toolwright_json::{Json, Path};
 
 /// The decoder of a stream.
 #[derive(Debug, Default)]

@@ -1,14 +1,15 @@
 //! Encodes events as frames, one block after another.
 
+use toolwright_core::event::sequence::Sequencer;
+use toolwright_core::event::{Delta, Head, Start, Tail};
+use toolwright_core::{Event, Extra, Stop, Usage};
+use toolwright_json::{Json, Line, Object, object};
+
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
 use super::held;
 use crate::codec::{ReplyContext, StreamEncoder};
 use crate::frame::Frame;
-use toolwright_core::event::sequence::Sequencer;
-use toolwright_core::event::{Delta, Head, Start, Tail};
-use toolwright_core::{Event, Extra, Stop, Usage};
-use toolwright_json::{Json, Line, Object, object};
 
 /// The encoder of a stream.
 #[derive(Debug, Default)]

@@ -1,8 +1,9 @@
 //! Blocks that only Anthropic has: calls of hosted tools, their results, compactions. Each becomes
 //! an opaque part once it is complete.
 
-use crate::codec::Fields;
 use toolwright_json::{Json, Object, object};
+
+use crate::codec::Fields;
 
 /// A block that is being collected.
 #[derive(Debug)]

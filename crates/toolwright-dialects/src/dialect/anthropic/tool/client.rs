@@ -2,10 +2,11 @@
 //! a screen. Their calls and results are those of any tool. For a model of another vendor they are
 //! functions with the input that Claude writes.
 
-use super::super::wire::{CLIENT, DIALECT};
-use crate::codec::{Fields, Result};
 use toolwright_core::Tool;
 use toolwright_json::{Json, Path};
+
+use super::super::wire::{CLIENT, DIALECT};
+use crate::codec::{Fields, Result};
 
 /// A tool, of all dates or of one.
 #[derive(Debug)]

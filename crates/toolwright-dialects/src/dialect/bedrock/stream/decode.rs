@@ -2,6 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use toolwright_core::event::emit::Emitter;
+use toolwright_core::event::{Delta, Head, Start, Tail};
+use toolwright_core::part::SectionKind;
+use toolwright_core::{Event, Extra, Stop};
+use toolwright_json::{Json, Object, Path};
+
 use super::super::wire::{self, DIALECT};
 use super::super::{fault, part, response};
 use super::Kind;
@@ -10,11 +16,6 @@ use crate::codec::{
     DecodeError, DecodeErrorKind, Fields, FrameStatus, Result, StreamDecoder, parse_frame,
 };
 use crate::frame::Frame;
-use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Head, Start, Tail};
-use toolwright_core::part::SectionKind;
-use toolwright_core::{Event, Extra, Stop};
-use toolwright_json::{Json, Object, Path};
 
 /// The decoder of a stream.
 #[derive(Debug, Default)]

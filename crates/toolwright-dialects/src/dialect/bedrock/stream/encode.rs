@@ -1,15 +1,16 @@
 //! Encodes events as frames, one block after another.
 
-use super::super::wire::{self, DIALECT};
-use super::super::{fault, part, response};
-use super::{Kind, held};
-use crate::codec::StreamEncoder;
-use crate::frame::Frame;
 use toolwright_core::event::sequence::Sequencer;
 use toolwright_core::event::split::split_part;
 use toolwright_core::event::{Delta, Head, Tail};
 use toolwright_core::{Body, Event, Extra, Part, Stop, Usage};
 use toolwright_json::{Json, Object, object};
+
+use super::super::wire::{self, DIALECT};
+use super::super::{fault, part, response};
+use super::{Kind, held};
+use crate::codec::StreamEncoder;
+use crate::frame::Frame;
 
 /// The encoder of a stream.
 #[derive(Debug, Default)]

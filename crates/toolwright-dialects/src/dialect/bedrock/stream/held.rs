@@ -1,9 +1,10 @@
 //! Blocks that become parts only when they are complete: redacted thinking, calls of hosted tools,
 //! their outcomes, and images.
 
-use super::super::wire;
 use toolwright_core::Arguments;
 use toolwright_json::{Json, Object, object};
+
+use super::super::wire;
 
 /// A block that is being collected.
 #[derive(Debug)]

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use toolwright_core::event::emit::Emitter;
+use toolwright_core::event::{Delta, Head, Start, Tail};
+use toolwright_core::part::SectionKind;
+use toolwright_core::{Body, Event, Extra, Fault, FaultClass, Part};
+use toolwright_json::{Json, Path};
+
 use super::super::wire::{DIALECT, TOOL_PLAN};
 use super::super::{part, response};
 use crate::codec::{
     DecodeError, DecodeErrorKind, Fields, FrameStatus, Result, StreamDecoder, parse_frame,
 };
 use crate::frame::Frame;
-use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Head, Start, Tail};
-use toolwright_core::part::SectionKind;
-use toolwright_core::{Body, Event, Extra, Fault, FaultClass, Part};
-use toolwright_json::{Json, Path};
 
 /// The decoder of a stream.
 #[derive(Debug, Default)]

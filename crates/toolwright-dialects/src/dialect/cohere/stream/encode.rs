@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::super::wire::{DIALECT, PLAN, TOOL_PLAN};
-use super::super::{part, response};
-use crate::codec::StreamEncoder;
-use crate::frame::{DONE, Frame};
 use toolwright_core::event::split::split_part;
 use toolwright_core::event::{Delta, Head};
 use toolwright_core::{Event, Extra, Stop, Usage, note};
 use toolwright_json::{Json, Line, Object, object};
+
+use super::super::wire::{DIALECT, PLAN, TOOL_PLAN};
+use super::super::{part, response};
+use crate::codec::StreamEncoder;
+use crate::frame::{DONE, Frame};
 
 /// The encoder of a stream.
 #[derive(Debug, Default)]

@@ -3,9 +3,10 @@
 //! `functionCall {name, willContinue: true}` opens a call, each `partialArgs` entry sets or extends
 //! the value at its `jsonPath`, and a `functionCall` without `willContinue` completes it.
 
-use crate::dialect::gemini::wire::{self, DIALECT};
 use toolwright_core::{Arguments, Body, Part};
 use toolwright_json::{Json, Object};
+
+use crate::dialect::gemini::wire::{self, DIALECT};
 
 /// Maximum number of steps in a path.
 const MAX_STEPS: usize = 64;

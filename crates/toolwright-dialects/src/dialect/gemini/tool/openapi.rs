@@ -3,10 +3,11 @@
 //! The reverse is not needed: encoding uses the fields for JSON Schema. A schema in the subset is
 //! stored with its conversion and encoded again if both still agree.
 
-use crate::codec::Fields;
-use crate::dialect::gemini::wire::{self, DIALECT};
 use toolwright_core::Extra;
 use toolwright_json::{Json, Key, Number, Object, object};
+
+use crate::codec::Fields;
+use crate::dialect::gemini::wire::{self, DIALECT};
 
 /// A pair of fields, of which one may be set: JSON Schema, the subset, and the key of the subset
 /// among extra fields.

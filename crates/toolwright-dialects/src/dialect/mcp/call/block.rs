@@ -1,10 +1,11 @@
 //! Content blocks of a result.
 
-use super::super::wire::DIALECT;
-use crate::codec::{Fields, Result};
 use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::{Body, Origin, Part};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::super::wire::DIALECT;
+use crate::codec::{Fields, Result};
 
 /// Decodes a block. An embedded resource becomes its text or media; its URI stays extra. Content
 /// that must be fetched, such as a link, stays as it is.

@@ -1,10 +1,11 @@
 //! Chunks with media: images and documents by URL or `data:` URL, audio, and files.
 
-use super::super::wire::DIALECT;
-use crate::codec::{Fields, Result};
 use toolwright_core::Extra;
 use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_json::{Json, Object, object};
+
+use super::super::wire::DIALECT;
+use crate::codec::{Fields, Result};
 
 /// Decodes a chunk of a kind.
 pub(super) fn decode(kind: &str, fields: &mut Fields<'_>) -> Result<Media> {

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use toolwright_core::event::emit::Emitter;
+use toolwright_core::event::{Delta, Head, Tail};
+use toolwright_core::part::{Reasoning, Section};
+use toolwright_core::{Body, Event, Extra, Part};
+use toolwright_json::{Json, Object, Path};
+
 use super::super::wire::DIALECT;
 use super::super::{fault, part, response};
 use crate::codec::{
     DecodeError, DecodeErrorKind, Fields, FrameStatus, Result, StreamDecoder, parse_frame,
 };
 use crate::frame::Frame;
-use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Head, Tail};
-use toolwright_core::part::{Reasoning, Section};
-use toolwright_core::{Body, Event, Extra, Part};
-use toolwright_json::{Json, Object, Path};
 
 /// The decoder of a stream.
 #[derive(Debug, Default)]

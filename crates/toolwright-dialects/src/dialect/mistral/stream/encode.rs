@@ -1,15 +1,16 @@
 //! Encodes events as frames, with complete calls in the last chunk, as the vendor sends them.
 
-use super::super::wire::DIALECT;
-use super::super::{fault, part, response};
-use crate::codec::{ReplyContext, StreamEncoder};
-use crate::frame::{DONE, Frame};
 use toolwright_core::event::gather::Gatherer;
 use toolwright_core::event::sequence::Sequencer;
 use toolwright_core::event::{Delta, Head, Start, Tail};
 use toolwright_core::part::{Reasoning, Section, SectionKind};
 use toolwright_core::{Body, Event, Extra, Part, Stop, Usage};
 use toolwright_json::{Json, Object, object};
+
+use super::super::wire::DIALECT;
+use super::super::{fault, part, response};
+use crate::codec::{ReplyContext, StreamEncoder};
+use crate::frame::{DONE, Frame};
 
 /// The encoder of a stream.
 #[derive(Debug, Default)]

@@ -1,11 +1,12 @@
 //! The parts of `content`, for requests and responses.
 
-use crate::codec::{Fields, Result, elements};
-use crate::dialect::openai_chat::Quirks;
-use crate::dialect::openai_chat::wire::{self, CONTENT, PLACE};
 use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::{Body, Origin, Part};
 use toolwright_json::{Json, Object, Path, object};
+
+use crate::codec::{Fields, Result, elements};
+use crate::dialect::openai_chat::Quirks;
+use crate::dialect::openai_chat::wire::{self, CONTENT, PLACE};
 
 /// Takes `content`: nothing, a string, or parts. Records the form of an empty one, if we would
 /// write another.

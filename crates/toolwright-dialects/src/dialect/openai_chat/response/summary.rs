@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use toolwright_core::StopReason;
+use toolwright_json::{Json, JsonError, Object, Path, Value, skim};
+
 use super::decode_usage;
 use crate::codec::{Fields, ResponseSummary};
 use crate::dialect::openai_chat::Quirks;
 use crate::dialect::openai_chat::wire::{OWN_STOPS, STOPS};
-use toolwright_core::StopReason;
-use toolwright_json::{Json, JsonError, Object, Path, Value, skim};
 
 /// Summarizes a body. `None` if it is not a response, or needs a full decode.
 pub(in crate::dialect::openai_chat) fn summarize(

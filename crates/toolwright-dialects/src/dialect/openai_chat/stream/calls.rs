@@ -3,12 +3,13 @@
 //! OpenAI gives each call an index and interleaves fragments. Ollama repeats index 0 for every call
 //! or omits it, vLLM repeats the id on every fragment, others send neither (case 5).
 
-use crate::codec::{Fields, Result};
-use crate::dialect::openai_chat::{Quirks, wire};
 use toolwright_core::event::emit::Emitter;
 use toolwright_core::event::{Delta, Head, Tail};
 use toolwright_core::{Event, Extra};
 use toolwright_json::{Json, Object, Path};
+
+use crate::codec::{Fields, Result};
+use crate::dialect::openai_chat::{Quirks, wire};
 
 /// The calls that have begun.
 #[derive(Debug, Default)]

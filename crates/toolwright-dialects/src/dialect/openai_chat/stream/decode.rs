@@ -1,5 +1,11 @@
 //! Decodes chunks.
 
+use toolwright_core::event::emit::Emitter;
+use toolwright_core::event::{Delta, Head, Start, Tail};
+use toolwright_core::part::SectionKind;
+use toolwright_core::{Event, Extra, Usage};
+use toolwright_json::{Json, Object, Path};
+
 use super::calls::{Calls, Fragment};
 use super::piece;
 use crate::codec::{
@@ -8,11 +14,6 @@ use crate::codec::{
 use crate::dialect::openai_chat::response::{self, Rest};
 use crate::dialect::openai_chat::{Quirks, fault, part};
 use crate::frame::Frame;
-use toolwright_core::event::emit::Emitter;
-use toolwright_core::event::{Delta, Head, Start, Tail};
-use toolwright_core::part::SectionKind;
-use toolwright_core::{Event, Extra, Usage};
-use toolwright_json::{Json, Object, Path};
 
 /// The decoder of a stream.
 #[derive(Debug)]

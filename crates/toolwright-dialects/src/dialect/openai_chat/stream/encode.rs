@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use crate::codec::{ReplyContext, StreamEncoder};
-use crate::dialect::openai_chat::quirks::{Quirks, UsagePlace};
-use crate::dialect::openai_chat::response::{self, Rest};
-use crate::dialect::openai_chat::{fault, part, wire};
-use crate::frame::{DONE, Frame};
 use toolwright_core::event::split::split_part;
 use toolwright_core::event::{Delta, Head, Start};
 use toolwright_core::part::Opaque;
 use toolwright_core::{Body, Event, Extra, Part, Stop, Usage, note};
 use toolwright_json::{Json, Line, Object, object};
+
+use crate::codec::{ReplyContext, StreamEncoder};
+use crate::dialect::openai_chat::quirks::{Quirks, UsagePlace};
+use crate::dialect::openai_chat::response::{self, Rest};
+use crate::dialect::openai_chat::{fault, part, wire};
+use crate::frame::{DONE, Frame};
 
 /// The encoder of a stream.
 #[derive(Debug)]

@@ -1,12 +1,13 @@
 //! Items of tools that the format defines by their type and that the client runs: the search for
 //! tools, shells and patches. For a model they are functions, see `tool/client.rs`.
 
-use super::super::tool;
-use super::super::wire::{CLIENT_TOOLS, ClientTool, DIALECT, FOUND, KIND, SEARCH, SHELL};
-use crate::codec::{Fields, Result};
 use toolwright_core::tool::{flat_name, qualified_name, split_name};
 use toolwright_core::{Arguments, Body, Call, Origin, Outcome, Part};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::super::tool;
+use super::super::wire::{CLIENT_TOOLS, ClientTool, DIALECT, FOUND, KIND, SEARCH, SHELL};
+use crate::codec::{Fields, Result};
 
 /// Returns the tool of a call.
 pub(in super::super) fn of_call(call: &Call) -> Option<&'static ClientTool> {

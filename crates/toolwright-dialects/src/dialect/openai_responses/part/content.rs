@@ -1,10 +1,11 @@
 //! Content parts of a message item or of a call's output.
 
-use super::super::wire::{self, DIALECT};
-use crate::codec::{DecodeError, Fields, Result, elements};
 use toolwright_core::part::{Media, MediaKind, MediaSource};
 use toolwright_core::{Body, Origin, Part};
 use toolwright_json::{Json, Object, Path, object};
+
+use super::super::wire::{self, DIALECT};
+use crate::codec::{DecodeError, Fields, Result, elements};
 
 /// The side of a text: there is one type for input and another for output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use toolwright_core::part::{Reasoning, Section};
+use toolwright_core::tool::split_name;
+use toolwright_core::{Arguments, Body, Extra, Message, Part, Role, note};
+use toolwright_json::{Json, Object, object};
+
 use super::super::wire::{
     self, ADDITIONAL, CLIENT_TOOLS, CUSTOM, ClientTool, DIALECT, EMPTY, JOINED, LOADED, OUTER,
     SEARCH,
 };
 use super::content::{self, Side};
 use super::{SECTIONS, client, kind};
-use toolwright_core::part::{Reasoning, Section};
-use toolwright_core::tool::split_name;
-use toolwright_core::{Arguments, Body, Extra, Message, Part, Role, note};
-use toolwright_json::{Json, Object, object};
 
 /// Encodes items: those of a request, or those of a response, which need ids.
 #[derive(Debug, Default)]

@@ -3,18 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use super::super::wire::{DIALECT, SEARCH};
-use super::super::{fault, part, response};
-use super::Steps;
-use super::piece::{Item, Kind, Piece};
-use crate::codec::{Fields, FrameStatus, Result, StreamDecoder, parse_frame};
-use crate::frame::Frame;
 use toolwright_core::event::emit::Emitter;
 use toolwright_core::event::{Delta, Head, Tail};
 use toolwright_core::part::SectionKind;
 use toolwright_core::tool::split_name;
 use toolwright_core::{Body, Event, Extra};
 use toolwright_json::{Json, Path};
+
+use super::super::wire::{DIALECT, SEARCH};
+use super::super::{fault, part, response};
+use super::Steps;
+use super::piece::{Item, Kind, Piece};
+use crate::codec::{Fields, FrameStatus, Result, StreamDecoder, parse_frame};
+use crate::frame::Frame;
 
 /// The decoder of a stream.
 #[derive(Debug, Default)]

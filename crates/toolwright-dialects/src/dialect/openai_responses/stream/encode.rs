@@ -1,5 +1,12 @@
 //! Encodes streams. Items come one after another; the last event repeats them all.
 
+use toolwright_core::event::join::Open;
+use toolwright_core::event::sequence::Sequencer;
+use toolwright_core::event::{Delta, Head, Start, Tail};
+use toolwright_core::tool::split_name;
+use toolwright_core::{Arguments, Body, Event, Extra, Fault, Part, Role, Stop, StopReason, Usage};
+use toolwright_json::{Json, Object, object};
+
 use super::super::part::content::{self, Side};
 use super::super::part::{self, Writer};
 use super::super::{fault, response};
@@ -8,12 +15,6 @@ use super::number::Numbers;
 use super::section::Sections;
 use crate::codec::{ReplyContext, StreamEncoder};
 use crate::frame::Frame;
-use toolwright_core::event::join::Open;
-use toolwright_core::event::sequence::Sequencer;
-use toolwright_core::event::{Delta, Head, Start, Tail};
-use toolwright_core::tool::split_name;
-use toolwright_core::{Arguments, Body, Event, Extra, Fault, Part, Role, Stop, StopReason, Usage};
-use toolwright_json::{Json, Object, object};
 
 /// The encoder of a stream.
 #[derive(Debug, Default)]

@@ -1,7 +1,8 @@
 //! The numbering of frames, items and parts.
 
-use crate::frame::Frame;
 use toolwright_json::{Line, Object};
+
+use crate::frame::Frame;
 
 /// Counts frames and items.
 #[derive(Debug, Default)]

@@ -1,9 +1,10 @@
 //! Encodes reasoning section by section: summaries and thinking, each with its own events.
 
-use super::number::Numbers;
-use crate::frame::Frame;
 use toolwright_core::part::SectionKind;
 use toolwright_json::{Object, object};
+
+use super::number::Numbers;
+use crate::frame::Frame;
 
 /// The sections of the open reasoning. Only the last of them is open.
 #[derive(Debug, Default)]

@@ -1,11 +1,12 @@
 //! Tools that the format defines by type and that the client runs. For a model of another vendor
 //! they are functions.
 
-use super::super::wire::{CLIENT_TOOLS, DIALECT, SEARCH, SHELL};
-use crate::codec::{Fields, Result};
 use toolwright_core::tool::{qualified_name, split_name};
 use toolwright_core::{Tool, ToolKind};
 use toolwright_json::{Json, Path, object};
+
+use super::super::wire::{CLIENT_TOOLS, DIALECT, SEARCH, SHELL};
+use crate::codec::{Fields, Result};
 
 /// Whether an element or an item is a tool search that the client runs. By default the vendor runs
 /// it.

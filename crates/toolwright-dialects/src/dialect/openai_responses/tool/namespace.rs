@@ -1,11 +1,12 @@
 //! The list of tools, with namespaces, whose tools are separate in the canonical model.
 
-use super::super::wire::DIALECT;
-use super::{client, decode, definition};
-use crate::codec::{DecodeError, Fields, Result};
 use toolwright_core::tool::{Namespace, qualified_name, split_name};
 use toolwright_core::{Extra, Tool};
 use toolwright_json::{Json, Path, object};
+
+use super::super::wire::DIALECT;
+use super::{client, decode, definition};
+use crate::codec::{DecodeError, Fields, Result};
 
 /// Decodes a list of tools.
 pub(in super::super) fn decode_all(items: Vec<Json>, path: Path<'_>) -> Result<Vec<Tool>> {

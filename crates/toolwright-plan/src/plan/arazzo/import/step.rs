@@ -1,12 +1,13 @@
 //! Steps, with their parameters, payloads, outputs and failure actions.
 
-use super::{Importer, Replaced, plan_step};
-use crate::plan::arazzo::expression::{Expression, is_pointer, is_selector};
-use crate::plan::template::Template;
 use toolwright_core::wire_json::key;
 use toolwright_json::object;
 use toolwright_json::pointer::Path;
 use toolwright_json::{Json, Object};
+
+use super::{Importer, Replaced, plan_step};
+use crate::plan::arazzo::expression::{Expression, is_pointer, is_selector};
+use crate::plan::template::Template;
 
 const STEP: &[&str] = &[
     "stepId",

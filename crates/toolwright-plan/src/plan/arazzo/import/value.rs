@@ -1,13 +1,14 @@
 //! Values with runtime expressions and selectors.
 
+use toolwright_core::wire_json::key;
+use toolwright_json::Json;
+use toolwright_json::pointer::Path;
+
 use super::Importer;
 use crate::plan::arazzo::expression::{
     Expression, input_reference, is_dynamic, is_pointer, is_selector,
 };
 use crate::plan::template::{Reference, Source, Template};
-use toolwright_core::wire_json::key;
-use toolwright_json::Json;
-use toolwright_json::pointer::Path;
 
 impl<'d> Importer<'d> {
     /// Reads a value.
