@@ -1,6 +1,6 @@
 //! Measures the gateway from outside, as separate processes on loopback. `cargo xtask bench-gateway`,
-//! `cargo xtask bench-mcp`, `cargo xtask soak` and `cargo xtask chaos` start it: it starts itself again as mock upstream, as
-//! MCP server and as bare proxy.
+//! `cargo xtask bench-mcp`, `cargo xtask soak` and `cargo xtask chaos` start it: it starts itself again as mock
+//! upstream, as MCP server and as bare proxy.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command talks to its terminal")]
 #![allow(
     clippy::cast_precision_loss,

@@ -21,8 +21,8 @@ fn outside(command: &[&str]) -> Program {
     Program::cargo().with(command).with(&place)
 }
 
-/// Compiles and runs the examples of the README and the guide in a crate outside of the workspace, without warnings, and
-/// compares what the compiler says of mistakes.
+/// Compiles and runs the examples of the README and the guide in a crate outside of the workspace, without warnings,
+/// and compares what the compiler says of mistakes.
 pub(crate) fn external() -> Outcome {
     outside(&["test", "--doc"]).run()?;
     let says = |command: &[&str], succeeds: bool, expected: Option<&str>| -> Outcome {
@@ -42,8 +42,9 @@ pub(crate) fn external() -> Outcome {
     says(&["build", "--example", "no_description"], true, Some(description))
 }
 
-/// Packages every crate of the workspace, and checks the packages against each other, with their default features, which no
-/// other step has. Most dependencies are shared with the lints; `cargo publish --dry-run` would build them once more.
+/// Packages every crate of the workspace, and checks the packages against each other, with their default features,
+/// which no other step has. Most dependencies are shared with the lints; `cargo publish --dry-run` would build them
+/// once more.
 pub(crate) fn publish() -> Outcome {
     let folder = root().join("target/package");
     if folder.exists() {

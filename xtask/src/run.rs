@@ -46,8 +46,8 @@ impl Program {
     }
 
     /// The cargo that runs this. It does not inherit what `cargo run` says of this package: build scripts that look at
-    /// these variables, such as that of `ring`, would run again, and all that depends on them be compiled again, whenever
-    /// a direct `cargo` follows a `cargo xtask`.
+    /// these variables, such as that of `ring`, would run again, and all that depends on them be compiled again,
+    /// whenever a direct `cargo` follows a `cargo xtask`.
     pub(crate) fn cargo() -> Program {
         let mut program = Program::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
         program.line = "cargo".into();

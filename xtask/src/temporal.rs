@@ -17,8 +17,8 @@ pub(crate) fn install() -> Outcome {
     packages().install()
 }
 
-/// Builds the gateway and runs the suite. With fewer than the suite's 10,000 items if `items` says so; 3,000 are enough for a
-/// run to continue as a new one.
+/// Builds the gateway and runs the suite. With fewer than the suite's 10,000 items if `items` says so; 3,000 are enough
+/// for a run to continue as a new one.
 pub(crate) fn run(items: Option<&str>) -> Outcome {
     install()?;
     build::gateway()?;

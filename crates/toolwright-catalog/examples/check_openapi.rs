@@ -2,8 +2,8 @@
 //! and starts a server that decodes requests.
 //!
 //! For each document it prints what was imported and what was refused. The manifest must be published, and the
-//! schema of every function legal and bounded in every dialect. Then one function for each way to encode arguments is called
-//! with generated arguments, which the server must find in the request. It panics at the first failure.
+//! schema of every function legal and bounded in every dialect. Then one function for each way to encode arguments is
+//! called with generated arguments, which the server must find in the request. It panics at the first failure.
 
 #![allow(
     clippy::unwrap_used,

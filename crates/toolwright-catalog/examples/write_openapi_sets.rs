@@ -1,5 +1,5 @@
-//! Writes the functions of an OpenAPI document as sets that `cargo xtask search-report` reads. It passes the document and
-//! two folders.
+//! Writes the functions of an OpenAPI document as sets that `cargo xtask search-report` reads. It passes the document
+//! and two folders.
 //!
 //! The first folder receives `tools.jsonl`, the functions as the search sees them. The second one receives them with
 //! queries that are the functions' own summaries, and with the functions that have these.

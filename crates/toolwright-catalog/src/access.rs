@@ -55,8 +55,8 @@ impl Access {
         self
     }
 
-    /// Returns what the caller of a tool may see: what the host gives access to in the context, of that what the policy lets
-    /// the caller call.
+    /// Returns what the caller of a tool may see: what the host gives access to in the context, of that what the policy
+    /// lets the caller call.
     pub async fn of(scope: &Scope) -> Access {
         let host = scope.session.context.read::<Access>().await.map(|access| access.clone());
         let scope = scope.clone();

@@ -1,8 +1,8 @@
 //! Manifests of prefabs: `prefab.json`, or the same members as TOML.
 //!
 //! A manifest is read whole, and every fault is reported with its JSON Pointer, so that its author
-//! corrects all of them at once. `function` and `runtime` read their parts, `vocabulary` turns parameters, files and returns into JSON Schemas,
-//! `definition` is what clients receive of a function, and `toml` converts TOML.
+//! corrects all of them at once. `function` and `runtime` read their parts, `vocabulary` turns parameters, files and
+//! returns into JSON Schemas, `definition` is what clients receive of a function, and `toml` converts TOML.
 
 mod definition;
 mod function;

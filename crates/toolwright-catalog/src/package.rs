@@ -111,8 +111,8 @@ impl Package {
         Ok(Package::with_files(manifest, files))
     }
 
-    /// Reads an index: an array of prefabs, which are manifests, or entries without functions. Pointers of faults start at
-    /// the array. `progress` is called with the number of prefabs that are read.
+    /// Reads an index: an array of prefabs, which are manifests, or entries without functions. Pointers of faults start
+    /// at the array. `progress` is called with the number of prefabs that are read.
     pub fn read_index_with_progress(
         document: &Json,
         mut progress: impl FnMut(usize),

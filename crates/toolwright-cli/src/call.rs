@@ -117,8 +117,8 @@ impl Call {
         }
     }
 
-    /// Returns the tools. The result of the one that is called is not shortened for a model. Its name becomes that in the
-    /// toolbox, which has no version.
+    /// Returns the tools. The result of the one that is called is not shortened for a model. Its name becomes that in
+    /// the toolbox, which has no version.
     async fn toolbox(&self, tools: &Tools, name: &mut String) -> Result<Toolbox> {
         let all = match self.tools.selected(tools).await? {
             Some(selected) => selected,

@@ -117,8 +117,8 @@ pub(crate) fn shorten(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// Converts an IO error, with the name of the file or stream. A reader that has closed the pipe, such as `head`, has all
-/// that it wants: the command ends without a message and with exit code 0.
+/// Converts an IO error, with the name of the file or stream. A reader that has closed the pipe, such as `head`, has
+/// all that it wants: the command ends without a message and with exit code 0.
 pub(crate) fn io(what: &str) -> impl FnOnce(io::Error) -> Failure + '_ {
     move |error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure { message: String::new(), hint: None, code: 0 },

@@ -1,5 +1,5 @@
-//! `toolwright plan`: the schema of plans, their check, their view, the import of workflows, plans of calls and by models,
-//! runs, pictures, and Arazzo documents.
+//! `toolwright plan`: the schema of plans, their check, their view, the import of workflows, plans of calls and by
+//! models, runs, pictures, and Arazzo documents.
 
 mod arazzo;
 mod confirm;

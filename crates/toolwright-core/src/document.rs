@@ -2,8 +2,8 @@
 //!
 //! Stored documents, such as saved runs, approvals and entries of the journal, were written by this program: an
 //! [`ObjectReader`] reads the members of an object, and the first error ends it. Parts, calls and outcomes have the same form
-//! in all of them. Documents that people and models write, such as plans and manifests, are read as [`Node`]s and [`Fields`],
-//! which collect every fault.
+//! in all of them. Documents that people and models write, such as plans and manifests, are read as [`Node`]s and
+//! [`Fields`], which collect every fault.
 
 mod node;
 mod part;

@@ -25,8 +25,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate is pure: no async, no IO, no clock, no randomness, no logging. It promises no stability of its own: depend on
-//! `toolwright`, which exports it.
+//! The crate is pure: no async, no IO, no clock, no randomness, no logging. It promises no stability of its own: depend
+//! on `toolwright`, which exports it.
 
 pub mod args;
 pub mod date;

@@ -215,8 +215,8 @@ struct Effort {
 }
 
 impl Effort {
-    /// Without `--bench`, as in a test run, each pair runs once. A turn is far shorter than a scheduler time slice, so that
-    /// few are interrupted.
+    /// Without `--bench`, as in a test run, each pair runs once. A turn is far shorter than a scheduler time slice, so
+    /// that few are interrupted.
     fn asked() -> Effort {
         if std::env::args().any(|argument| argument == "--bench") {
             Effort { rounds: 125, turn: Duration::from_micros(150) }

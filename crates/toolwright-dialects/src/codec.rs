@@ -62,8 +62,8 @@ impl WireReply {
         self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the fault of a reply that is not a success: what `decode` reads from the body, completed by the status and the
-    /// headers. `id` is the header with the id of the request.
+    /// Returns the fault of a reply that is not a success: what `decode` reads from the body, completed by the status
+    /// and the headers. `id` is the header with the id of the request.
     pub fn into_fault(
         mut self,
         id: Option<&str>,

@@ -37,8 +37,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate is pure: no async, no IO, no clock, no randomness, no logging. It promises no stability of its own: depend on
-//! `toolwright`, which exports it.
+//! The crate is pure: no async, no IO, no clock, no randomness, no logging. It promises no stability of its own: depend
+//! on `toolwright`, which exports it.
 
 mod codec;
 pub mod dialect;

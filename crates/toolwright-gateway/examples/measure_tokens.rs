@@ -1,9 +1,9 @@
 //! Measures how many tokens a model saves with the tools of a catalog, for `cargo xtask tokens-report`, which passes a
 //! directory of sets as `cargo xtask search-report` reads it.
 //!
-//! The functions of all sets are published as prefabs. Their definitions in the form of OpenAI are counted, and beside them
-//! the tools of the catalog with a journey: recommend, list, inspect, call. Parameters in the sets have no types, so
-//! each is an optional string, and the definitions are smaller than those of real functions. Tokens are those of the
+//! The functions of all sets are published as prefabs. Their definitions in the form of OpenAI are counted, and beside
+//! them the tools of the catalog with a journey: recommend, list, inspect, call. Parameters in the sets have no types,
+//! so each is an optional string, and the definitions are smaller than those of real functions. Tokens are those of the
 //! vocabulary `o200k_base`. It panics if there are too few functions, or if the tools of the catalog are too large.
 
 #![allow(

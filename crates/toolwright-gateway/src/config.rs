@@ -4,8 +4,8 @@
 //! file (text, positions) → table (keys) → value (types) → the settings of a feature, in its `config`
 //! ```
 //!
-//! An unknown key is an error with a suggestion, and every error has its position in the file. Secrets are read here, so
-//! that a missing one fails at startup. Relative paths start at the folder of the file.
+//! An unknown key is an error with a suggestion, and every error has its position in the file. Secrets are read here,
+//! so that a missing one fails at startup. Relative paths start at the folder of the file.
 
 mod error;
 mod file;

@@ -82,8 +82,8 @@ enum Answer {
 }
 
 impl Exchange {
-    /// Creates the exchange of a request that the gateway works on since the start of `busy`. `candidates` are those for
-    /// its model, if they are known.
+    /// Creates the exchange of a request that the gateway works on since the start of `busy`. `candidates` are those
+    /// for its model, if they are known.
     pub fn new(
         mut inbound: InboundRequest,
         candidates: Vec<Candidate>,

@@ -86,8 +86,8 @@ impl Inputs {
         own.into_iter().map(|question| question.document.clone()).collect()
     }
 
-    /// Answers a question of a caller, and returns it. An answer that does not fit the form is refused, and the question
-    /// waits for another one.
+    /// Answers a question of a caller, and returns it. An answer that does not fit the form is refused, and the
+    /// question waits for another one.
     pub fn answer(
         &self,
         caller: &Caller,

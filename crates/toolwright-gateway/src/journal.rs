@@ -47,8 +47,8 @@ impl EffectJournal {
         self.journal.clone()
     }
 
-    /// Returns the journal for a request that its client may repeat, or for one with a run of its own, whose effects are
-    /// recorded without waiting for the disk.
+    /// Returns the journal for a request that its client may repeat, or for one with a run of its own, whose effects
+    /// are recorded without waiting for the disk.
     pub fn of_request(&self, is_keyed: bool) -> SharedJournal {
         if is_keyed { self.shared() } else { self.unrepeatable.clone() }
     }

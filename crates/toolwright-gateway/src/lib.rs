@@ -1,7 +1,8 @@
 //! The gateway as a library: any client's dialect in, any vendor's out, on one port.
 //!
-//! A [`Config`] is read from `toolwright.toml` or made in a program; a [`Gateway`] is its state, and a [`GatewayServer`]
-//! serves it. A program [adds](Additions) tools of its own, which chat requests, MCP clients and plans then use.
+//! A [`Config`] is read from `toolwright.toml` or made in a program; a [`Gateway`] is its state, and a
+//! [`GatewayServer`] serves it. A program [adds](Additions) tools of its own, which chat requests, MCP clients and
+//! plans then use.
 //!
 //! ```
 //! use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -36,8 +37,8 @@
 //! # }
 //! ```
 //!
-//! Each feature is a folder with its tables of the configuration, its state and its routes; [`gateway`] puts them together.
-//! A module imports only from modules to its left:
+//! Each feature is a folder with its tables of the configuration, its state and its routes; [`gateway`] puts them
+//! together. A module imports only from modules to its left:
 //!
 //! ```text
 //! config → key → telemetry → http → fault → monitoring → models → approvals → tools → mcp → proxy → catalog → responses

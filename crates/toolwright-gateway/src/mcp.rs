@@ -204,8 +204,8 @@ impl McpServers {
         pinned.map(|(name, pins)| (name.as_str(), pins.changed_tools().len()))
     }
 
-    /// Announces changes of the prompts and resources of all servers, and lists tools again that were approved, for as long
-    /// as the servers are in use.
+    /// Announces changes of the prompts and resources of all servers, and lists tools again that were approved, for as
+    /// long as the servers are in use.
     pub fn follow(&self, announcer: &Announcer) {
         let mut tasks = JoinSet::new();
         for own in self.servers.values() {

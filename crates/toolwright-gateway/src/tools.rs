@@ -206,8 +206,8 @@ impl Tools {
         self.toolbox.clone()
     }
 
-    /// Returns the tools that plans of a client may use, or all: those of the toolbox, and the functions of the catalog,
-    /// by `prefab/function` or `prefab@version/function`.
+    /// Returns the tools that plans of a client may use, or all: those of the toolbox, and the functions of the
+    /// catalog, by `prefab/function` or `prefab@version/function`.
     pub fn for_plans(&self, client: Option<&Arc<Client>>) -> Toolbox {
         let access = client.map_or_else(Access::everything, |client| self.access(client));
         permitted(&self.toolbox, self.function_source(), access)

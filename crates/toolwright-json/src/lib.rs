@@ -1,7 +1,8 @@
 //! Exact JSON for programs that pass documents on: what is read is written again, digit by digit and in its order.
 //!
-//! `serde_json` turns a number into 64 bits and, of repeated keys, keeps one. For a gateway that is wrong: a nineteen-digit
-//! id, `1e400`, `0.10` or a second `"a"` belongs to somebody else, and must arrive. Here a [`Number`] is its digits, and an
+//! `serde_json` turns a number into 64 bits and, of repeated keys, keeps one. For a gateway that is wrong: a
+//! nineteen-digit id, `1e400`, `0.10` or a second `"a"` belongs to somebody else, and must arrive. Here a [`Number`] is
+//! its digits, and an
 //! [`Object`] is a list of members.
 //!
 //! ```
@@ -20,14 +21,16 @@
 //! # Ok::<(), toolwright_json::JsonError>(())
 //! ```
 //!
-//! - [`Json::parse`] is strict (RFC 8259), bounded in depth, and linear in time. [`Hints`] make it cheaper for documents
-//!   whose keys are known, and do not change its result.
-//! - [`peek`] and [`skim`] read some members of a body without building a tree; [`weigh`] says what the tree would take.
+//! - [`Json::parse`] is strict (RFC 8259), bounded in depth, and linear in time. [`Hints`] make it cheaper for
+//!   documents whose keys are known, and do not change its result.
+//! - [`peek`] and [`skim`] read some members of a body without building a tree; [`weigh`] says what the tree would
+//!   take.
 //! - [`pointer`](mod@pointer) and [`Index`] find values by JSON Pointers; [`Path`] builds one.
 //! - [`Json::to`] and [`Json::from_serialize`] convert to and from Rust types.
 //! - [`Line`] writes the same line of a stream over and over, with other texts.
 //!
-//! The crate knows no format of a vendor. It promises no stability of its own: depend on `toolwright`, which exports it.
+//! The crate knows no format of a vendor. It promises no stability of its own: depend on `toolwright`, which exports
+//! it.
 
 mod canonical;
 mod decimal;

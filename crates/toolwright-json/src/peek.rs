@@ -41,8 +41,8 @@ pub fn each_member<'b>(bytes: &'b [u8], mut each: impl FnMut(&str, Member<'b>)) 
     })
 }
 
-/// Combines [`peek`] and [`Json::parse_bytes_with`] in one pass. [Outlines](Hints::outlines) that are in the cache are not
-/// parsed again.
+/// Combines [`peek`] and [`Json::parse_bytes_with`] in one pass. [Outlines](Hints::outlines) that are in the cache are
+/// not parsed again.
 pub fn peek_and_parse<'b, const N: usize>(
     bytes: &'b [u8],
     keys: &[&str; N],

@@ -1,5 +1,5 @@
-//! The client that MCP's conformance suite judges, which `cargo xtask mcp` runs: it lists what the server at the address
-//! of the last argument has, and calls its tools.
+//! The client that MCP's conformance suite judges, which `cargo xtask mcp` runs: it lists what the server at the
+//! address of the last argument has, and calls its tools.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Measures what the local engine adds to the calls of a plan, with a tool that does nothing: start and check, schedule,
-//! prepare, call through the toolbox, record. Each figure is a whole run; the items are its calls.
+//! Measures what the local engine adds to the calls of a plan, with a tool that does nothing: start and check,
+//! schedule, prepare, call through the toolbox, record. Each figure is a whole run; the items are its calls.
 //!
 //! At the end, eight calls of 100 ms are compared: as a plan, and by an agent.
 

@@ -1,8 +1,9 @@
-//! Plans on a Temporal server: the same plans, checks and results as on the engine of this process, with tools on any number
-//! of machines.
+//! Plans on a Temporal server: the same plans, checks and results as on the engine of this process, with tools on any
+//! number of machines.
 //!
 //! [`TemporalEngine`] starts runs and watches them. Each run is a workflow, which interprets the plan and makes each call as
-//! an activity. [`TemporalWorker`] offers the tools of a toolbox on a task queue, and runs the workflows. Both only dial out.
+//! an activity. [`TemporalWorker`] offers the tools of a toolbox on a task queue, and runs the workflows. Both only
+//! dial out.
 //!
 //! | job | file |
 //! |---|---|

@@ -107,8 +107,8 @@ pub trait HandleStore: Send + Sync + 'static {
         })
     }
 
-    /// Returns how many bytes of memory it takes to find a value and to write its text; 0 if it is in memory or does not
-    /// exist.
+    /// Returns how many bytes of memory it takes to find a value and to write its text; 0 if it is in memory or does
+    /// not exist.
     fn size<'a>(&'a self, _owner: &'a Owner, _id: HandleId) -> HandleFuture<'a, usize> {
         Box::pin(std::future::ready(0))
     }

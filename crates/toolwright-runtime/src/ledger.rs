@@ -48,8 +48,8 @@
 //! | `approval`, `tool`, `conversation` | the id of the approval, the tool, the conversation |
 //! | `approved` | whether the call may run |
 //!
-//! By default a ledger records no data: it contains no argument and no result. A ledger in a file stores data beside the
-//! chain, which has its digest (`data_digest`): data can be removed, and the chain can still be verified.
+//! By default a ledger records no data: it contains no argument and no result. A ledger in a file stores data beside
+//! the chain, which has its digest (`data_digest`): data can be removed, and the chain can still be verified.
 
 mod admit;
 mod chain;

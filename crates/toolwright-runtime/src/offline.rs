@@ -149,8 +149,8 @@ fn allowed(request: &Request) -> impl Iterator<Item = &Tool> {
     })
 }
 
-/// Finds what the message asks for, and the tools that could not be distinguished. A tool that the request forces is always
-/// included.
+/// Finds what the message asks for, and the tools that could not be distinguished. A tool that the request forces is
+/// always included.
 fn wanted<'a, 't>(
     request: &Request,
     text: &'a str,

@@ -1,5 +1,5 @@
-//! The output of a tool: contents with where they are (in the outcome, behind a handle, for tools alone), and a value for
-//! the host.
+//! The output of a tool: contents with where they are (in the outcome, behind a handle, for tools alone), and a value
+//! for the host.
 
 use std::any::Any;
 use std::borrow::Cow;

@@ -40,7 +40,8 @@ impl HandleId {
         HandleId(number)
     }
 
-    /// Returns the id of a value that its owner and these names determine. The purpose keeps ids of different uses apart.
+    /// Returns the id of a value that its owner and these names determine. The purpose keeps ids of different uses
+    /// apart.
     pub fn derive(purpose: &str, owner: &Owner, names: &[&str]) -> HandleId {
         let mut hasher = blake3::Hasher::new_derive_key(purpose);
         for text in [&*owner.tenant, &*owner.conversation].into_iter().chain(names.iter().copied())

@@ -159,13 +159,13 @@ pub struct Settings {
     /// The version of the tool's function, if it has one; part of the tool's
     /// [digest](crate::Handler::digest)
     pub version: Option<String>,
-    /// The name by which a source returns exactly this version of the tool, if the tool's own name is that of the latest
-    /// one
+    /// The name by which a source returns exactly this version of the tool, if the tool's own name is that of the
+    /// latest one
     pub exact_name: Option<String>,
     /// Maximum duration of a call, retries included
     pub deadline: Duration,
-    /// Whether the function returns soon after its call is cancelled or times out, having ended what it started. The caller
-    /// waits for that, and an error is then not recorded as the outcome of its effect.
+    /// Whether the function returns soon after its call is cancelled or times out, having ended what it started. The
+    /// caller waits for that, and an error is then not recorded as the outcome of its effect.
     pub stops_on_cancel: bool,
     /// Retries, if any
     pub retry: Option<Retry>,

@@ -81,10 +81,9 @@ impl Index {
         hits.into_iter().map(|hit| hit.1).collect()
     }
 
-    /// Ranks prefabs by their best functions, and returns up to `functions` of them with each prefab, and up to ten with
-    /// a large one.
-    /// A prefab whose id or name is the query comes first. Without a query, all prefabs that have
-    /// an accepted function are hits, by ascending id.
+    /// Ranks prefabs by their best functions, and returns up to `functions` of them with each prefab, and up to ten
+    /// with a large one. A prefab whose id or name is the query comes first. Without a query, all prefabs that have an
+    /// accepted function are hits, by ascending id.
     pub fn rank_prefabs(
         &self,
         ranker: Ranker,

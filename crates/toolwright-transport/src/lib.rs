@@ -1,10 +1,11 @@
 //! The client side of HTTP: connections, proxies, TLS, deadlines, limits, an OAuth client, and secrets.
 //!
-//! - [`HttpClient`] sends requests to one host or to many, through a [`Proxy`] if there is one, to the addresses that an
+//! - [`HttpClient`] sends requests to one host or to many, through a [`Proxy`] if there is one, to the addresses that
+//!   an
 //!   [`AddressPolicy`] allows, within [`Deadlines`]. [`Incoming`] is its response.
 //! - [`oauth`] gets, stores and refreshes access tokens.
-//! - [`Secret`](secret::Secret) is a value that cannot be printed; [`private_file`] writes files that only their owner may
-//!   read, and [`key_file`] keeps random keys in such files.
+//! - [`Secret`](secret::Secret) is a value that cannot be printed; [`private_file`] writes files that only their
+//!   owner may read, and [`key_file`] keeps random keys in such files.
 //! - [`environment`] looks variables up by a function, so that a test can replace them.
 //!
 //! ```
@@ -15,7 +16,8 @@
 //! assert_eq!(token.expose(), "hunter2");
 //! ```
 //!
-//! The crate knows neither tools nor vendors. It promises no stability of its own: depend on `toolwright`, which exports it.
+//! The crate knows neither tools nor vendors. It promises no stability of its own: depend on `toolwright`, which
+//! exports it.
 //!
 //! # Features
 //!

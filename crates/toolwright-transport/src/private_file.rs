@@ -45,8 +45,8 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Creates a data folder, unless it exists, and returns its absolute path: a child process that starts in another folder
-/// receives paths in it.
+/// Creates a data folder, unless it exists, and returns its absolute path: a child process that starts in another
+/// folder receives paths in it.
 pub fn open_folder(path: &Path) -> io::Result<PathBuf> {
     create_folder(path)?;
     // On other systems a canonical path has a form that few programs accept.

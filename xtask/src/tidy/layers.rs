@@ -1,9 +1,9 @@
-//! The layers of the workspace: a crate depends only on crates before it, and a module of a crate imports only from modules
-//! to its left.
+//! The layers of the workspace: a crate depends only on crates before it, and a module of a crate imports only from
+//! modules to its left.
 //!
 //! [`CRATES`] is the only table. To add a crate, add an entry after those that it depends on, with the folder of its sources
-//! and its top-level modules in order, the lowest first: `cargo xtask tidy` names every dependency and every import against
-//! the order, every module that the order lacks and every name of the order that is not a module.
+//! and its top-level modules in order, the lowest first: `cargo xtask tidy` names every dependency and every import
+//! against the order, every module that the order lacks and every name of the order that is not a module.
 //!
 //! The rule reads `crate::…` and `super::…` paths, in imports and in expressions. It reads neither
 //! tests nor the crate's root, which assembles all layers. Names that the root re-exports are

@@ -40,8 +40,8 @@ impl LinkPurpose {
 }
 
 impl Files {
-    /// Creates a link to a file for a caller, by its id: the key of the file with a query, to append to the address of the
-    /// files. Its lifetime is at most a week.
+    /// Creates a link to a file for a caller, by its id: the key of the file with a query, to append to the address of
+    /// the files. Its lifetime is at most a week.
     pub fn link(
         &self,
         purpose: LinkPurpose,
@@ -57,8 +57,8 @@ impl Files {
         format!("{key}?expires={expires}&caller={caller}&signature={signature}")
     }
 
-    /// Checks the key and the query of a link, and returns the file that it allows to use, with the id of the caller that
-    /// it was created for.
+    /// Checks the key and the query of a link, and returns the file that it allows to use, with the id of the caller
+    /// that it was created for.
     pub fn check_link(
         &self,
         purpose: LinkPurpose,

@@ -48,8 +48,8 @@ pub struct Function {
     pub streaming: bool,
     /// How it is sent as an HTTP request, if the runtime is HTTP
     pub http: Option<Binding>,
-    /// The plan that it runs, if its prefab consists of plans. Its parameters are the inputs of the plan, its result are
-    /// the outputs
+    /// The plan that it runs, if its prefab consists of plans. Its parameters are the inputs of the plan, its result
+    /// are the outputs
     pub plan: Option<Arc<Plan>>,
     /// Calls that show how it is used, and that test it
     pub examples: Vec<Example>,
@@ -266,8 +266,8 @@ impl Function {
         Some(())
     }
 
-    /// Sets the schemas, and the definition that clients receive. Schemas that do not compile are reported at the places
-    /// that they come from.
+    /// Sets the schemas, and the definition that clients receive. Schemas that do not compile are reported at the
+    /// places that they come from.
     fn compile(
         &mut self,
         written: &Node<'_>,

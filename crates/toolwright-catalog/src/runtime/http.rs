@@ -4,7 +4,8 @@
 //! of OpenAPI (`style`) and bodies (`body`). `auth` adds credentials from the secrets of the prefab, `response`
 //! reads the answer. The client's address policy decides which servers are reached.
 //!
-//! `function` is a function of a prefab. A function without a binding is a POST of its arguments as JSON to `{base_url}/{function}`.
+//! `function` is a function of a prefab. A function without a binding is a POST of its arguments as JSON to
+//! `{base_url}/{function}`.
 
 mod auth;
 mod body;

@@ -68,8 +68,8 @@ impl EngineOptions {
         [engine, flag("gateway", gateway)].into_iter().chain(server).flatten().collect()
     }
 
-    /// Returns the engine of a run, or of a new one, unless it is that of this process. A run is on the Temporal server if
-    /// there is one and the data folder does not have the run.
+    /// Returns the engine of a run, or of a new one, unless it is that of this process. A run is on the Temporal server
+    /// if there is one and the data folder does not have the run.
     #[cfg_attr(not(feature = "temporal"), allow(unused_variables))]
     pub(super) async fn remote(
         &self,

@@ -106,7 +106,8 @@ impl PlanToolOptions {
         Ok(names.take(MAX_OFFERED).collect())
     }
 
-    /// Returns the configuration. Without `[tools]`, the built-in tools work in the current folder, as in `toolwright call`.
+    /// Returns the configuration. Without `[tools]`, the built-in tools work in the current folder, as in `toolwright
+    /// call`.
     pub(super) fn load_config(&self) -> Result<Config, Failure> {
         let mut config = self.config.load()?;
         config.tools.get_or_insert_default();

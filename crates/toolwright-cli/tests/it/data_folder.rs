@@ -29,7 +29,8 @@ fn prepared() -> (TempDir, PathBuf) {
     (folder, others.join("data"))
 }
 
-/// Commands that use the data folder, in an order in which each can succeed. They fail, or read nothing, in another folder.
+/// Commands that use the data folder, in an order in which each can succeed. They fail, or read nothing, in another
+/// folder.
 fn commands() -> Vec<Vec<&'static str>> {
     [
         "catalog add prefab.json",

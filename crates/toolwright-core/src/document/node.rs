@@ -1,8 +1,8 @@
 //! Reads a document that a person or a model wrote, and collects everything that is wrong with it, so that its author
 //! corrects all of it at once.
 //!
-//! A [`Node`] is a value with its JSON Pointer; what it must be and is not becomes a fault. [`Fields`] takes the members of
-//! an object one by one.
+//! A [`Node`] is a value with its JSON Pointer; what it must be and is not becomes a fault. [`Fields`] takes the
+//! members of an object one by one.
 
 use std::cell::RefCell;
 use std::collections::HashSet;

@@ -1,8 +1,8 @@
 //! The methods of codecs that only call a function of the dialect's own modules.
 
 /// Implements methods of [`ToolCodec`](crate::codec::ToolCodec) or [`ChatCodec`](crate::codec::ChatCodec)
-/// for a codec without fields: each calls the item of the same name in the modules beside the codec. `Tool`, `Tools` and
-/// `Parts` are for those dialects that encode tools, lists of tools and calls in the usual way.
+/// for a codec without fields: each calls the item of the same name in the modules beside the codec. `Tool`, `Tools`
+/// and `Parts` are for those dialects that encode tools, lists of tools and calls in the usual way.
 macro_rules! forward {
     (ToolCodec) => {
         fn profile(&self, target: &$crate::codec::Target<'_>) -> toolwright_core::profile::Profile {

@@ -1,5 +1,5 @@
-//! Translations allocate little: compared with `serde_json`, which only parses the same bytes and writes them again. Unlike
-//! times, these counts are the same on every machine and in every build.
+//! Translations allocate little: compared with `serde_json`, which only parses the same bytes and writes them again.
+//! Unlike times, these counts are the same on every machine and in every build.
 
 use toolwright_core::Json;
 use toolwright_dialects::dialect::{ChatCodec, WireReply, WireRequest};

@@ -112,8 +112,8 @@ pub fn set_plan_tools(functions: &Arc<Functions>, toolbox: &Toolbox) {
     }));
 }
 
-/// Returns the tools of the catalog, which is opened by the first call. `elsewhere` is the prefab gateway where functions
-/// are called, if not here.
+/// Returns the tools of the catalog, which is opened by the first call. `elsewhere` is the prefab gateway where
+/// functions are called, if not here.
 pub fn tools(
     functions: &Arc<Functions>,
     settings: &CatalogSettings,

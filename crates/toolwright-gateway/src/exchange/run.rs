@@ -150,8 +150,8 @@ impl Exchange {
         Ok(named.unwrap_or_default())
     }
 
-    /// Records the answers to approvals in a request. They must be of calls whose approval a request of the same client asked
-    /// for. An approval that was answered before, or has expired, stays as it is.
+    /// Records the answers to approvals in a request. They must be of calls whose approval a request of the same client
+    /// asked for. An approval that was answered before, or has expired, stays as it is.
     async fn answer_approvals(&self, answers: &[ApprovalAnswer]) -> Result<(), Fault> {
         let caller = self.inbound.client.caller();
         for ApprovalAnswer { id, approves, reason } in answers {

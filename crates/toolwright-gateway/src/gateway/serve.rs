@@ -70,8 +70,8 @@ impl GatewayServer {
         self.server.control()
     }
 
-    /// Serves until the server was told to stop and the requests in progress have ended. Runs of plans that have not ended
-    /// by then are waited for, unless `impatient` is ready before.
+    /// Serves until the server was told to stop and the requests in progress have ended. Runs of plans that have not
+    /// ended by then are waited for, unless `impatient` is ready before.
     pub async fn run(self, impatient: impl Future<Output = ()>) -> Result<Ended, ServeError> {
         let GatewayServer { gateway, server, drain_timeout } = self;
         gateway.live().follow(&gateway.announcer);

@@ -1,8 +1,8 @@
 //! Bodies of requests that are answered before they were read to the end.
 //!
 //! HTTP/2 resets the stream of such a request when its body is dropped. Some clients (curl 7.88) then lose the
-//! answer that they have received. So the body is read for a while, in which the client receives the answer and stops by
-//! itself.
+//! answer that they have received. So the body is read for a while, in which the client receives the answer and stops
+//! by itself.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

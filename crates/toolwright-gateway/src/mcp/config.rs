@@ -241,8 +241,8 @@ fn slot(value: Value<'_>) -> Result<McpSlot> {
     Ok(McpSlot { output, part: part.unwrap_or_default() })
 }
 
-/// Tells the hidden parameters that are filled from slots which tools fill these. `prefabs` are those of prefabs, by their
-/// keys in the configuration.
+/// Tells the hidden parameters that are filled from slots which tools fill these. `prefabs` are those of prefabs, by
+/// their keys in the configuration.
 pub(crate) fn connect_slots<'f>(
     servers: &'f mut BTreeMap<String, McpServer>,
     prefabs: impl Iterator<Item = (String, &'f mut Fill)>,
@@ -327,9 +327,9 @@ fn url(value: &Value<'_>) -> Result<Uri> {
     parsed.ok_or_else(|| value.error(what))
 }
 
-/// Reads values that are references (`env:NAME`, `file:PATH`) or texts. A reference is a secret, except for one to the path
-/// of a file or folder, because results have such paths. A text counts as a secret by its name or its form, and with
-/// `passes_variables` so does a variable.
+/// Reads values that are references (`env:NAME`, `file:PATH`) or texts. A reference is a secret, except for one to the
+/// path of a file or folder, because results have such paths. A text counts as a secret by its name or its form, and
+/// with `passes_variables` so does a variable.
 fn values(
     table: Table<'_>,
     passes_variables: bool,

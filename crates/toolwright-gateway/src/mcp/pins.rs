@@ -1,5 +1,6 @@
 //! Approved definitions of tools of MCP servers, in the data folder: one file for each server, with the digest of each
-//! tool. A tool is approved when it is seen for the first time; later changes are approved with `toolwright mcp approve`.
+//! tool. A tool is approved when it is seen for the first time; later changes are approved with `toolwright mcp
+//! approve`.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
@@ -64,8 +65,8 @@ impl Pins {
         })
     }
 
-    /// Returns the tools of the last listing whose definitions have changed, and those that were blocked and are no longer
-    /// listed.
+    /// Returns the tools of the last listing whose definitions have changed, and those that were blocked and are no
+    /// longer listed.
     pub fn changed_tools(&self) -> BTreeSet<String> {
         self.changed.lock().clone()
     }

@@ -124,8 +124,8 @@ fn check_page(headers: &HeaderMap) -> Result<(), Fault> {
 /// Maximum size in bytes of a message whose copies are not weighed.
 const UNWEIGHED_BYTES: usize = 64 << 10;
 
-/// Memory of a call as a multiple of its message: the arguments as text and as a tree, before and after the check and for
-/// the tool, which may call another one with them.
+/// Memory of a call as a multiple of its message: the arguments as text and as a tree, before and after the check and
+/// for the tool, which may call another one with them.
 const CALL_COPIES: usize = 12;
 
 impl Caller<'_> {

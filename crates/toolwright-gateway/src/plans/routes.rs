@@ -1,7 +1,7 @@
 //! `/v1/plans`: checks plans, runs them, and shows, continues, cancels and repeats runs.
 //!
-//! A client sees the runs of its tenant. Others do not exist for it. `events` streams what happens in a run, `picture` draws
-//! it.
+//! A client sees the runs of its tenant. Others do not exist for it. `events` streams what happens in a run, `picture`
+//! draws it.
 
 mod document;
 mod events;
@@ -153,8 +153,8 @@ impl Asker {
         Ok(engine.with_context(context).with_quota(quota))
     }
 
-    /// Returns the engine with the tools of the client that started a run: who answers for a run or continues it does not
-    /// change what it may call.
+    /// Returns the engine with the tools of the client that started a run: who answers for a run or continues it does
+    /// not change what it may call.
     async fn engine_of(&self, caller: &Caller) -> Result<LocalEngine, Fault> {
         let Some(client) = self.state.keys.of_caller(caller) else {
             return Err(Fault::new(FaultClass::Forbidden, KEY_REMOVED));
@@ -245,8 +245,8 @@ impl Asker {
         self.show_changed(&engine, &run, shown).await
     }
 
-    /// Replies to a request that has changed a run with its state alone, if there is too little memory for the report: a
-    /// client that repeats the request would start another run.
+    /// Replies to a request that has changed a run with its state alone, if there is too little memory for the report:
+    /// a client that repeats the request would start another run.
     async fn show_changed(
         &self,
         engine: &LocalEngine,

@@ -1,4 +1,5 @@
-//! Stores the responses to which later requests of a client may refer. Implemented above, by the feature that stores them.
+//! Stores the responses to which later requests of a client may refer. Implemented above, by the feature that stores
+//! them.
 
 use crate::conversation::ConversationId;
 

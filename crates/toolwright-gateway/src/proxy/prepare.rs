@@ -107,8 +107,8 @@ pub struct Guess<'s> {
     pub reading: Reading<'s>,
 }
 
-/// Guesses the model from the first bytes of a body, and chooses how to read the body: as a whole, if it will probably be
-/// translated and the memory budget allows it. A wrong guess costs only time.
+/// Guesses the model from the first bytes of a body, and chooses how to read the body: as a whole, if it will probably
+/// be translated and the memory budget allows it. A wrong guess costs only time.
 pub fn guess<'s>(
     endpoint: &Endpoint,
     body: &[u8],

@@ -1,5 +1,5 @@
-//! Refusals of requests without a valid key: anyone can cause them, so the ledger has one entry for all of a minute with the
-//! same reason, with their number.
+//! Refusals of requests without a valid key: anyone can cause them, so the ledger has one entry for all of a minute
+//! with the same reason, with their number.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

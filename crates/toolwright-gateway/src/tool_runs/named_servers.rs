@@ -1,8 +1,8 @@
-//! MCP servers that a request names itself: `{"type": "mcp"}` of the Responses API, `mcp_servers` of Anthropic. The gateway
-//! runs the tools of those that its configuration has, for every upstream; the others stay in the request.
+//! MCP servers that a request names itself: `{"type": "mcp"}` of the Responses API, `mcp_servers` of Anthropic. The
+//! gateway runs the tools of those that its configuration has, for every upstream; the others stay in the request.
 //!
-//! The client sees the calls as its vendor would show them (`shown.rs`), and sends them back in later requests, where they
-//! become plain calls again (`anthropic.rs`, `responses.rs`).
+//! The client sees the calls as its vendor would show them (`shown.rs`), and sends them back in later requests, where
+//! they become plain calls again (`anthropic.rs`, `responses.rs`).
 
 mod anthropic;
 mod responses;

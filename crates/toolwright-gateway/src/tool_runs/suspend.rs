@@ -73,7 +73,8 @@ impl ToolRun {
         }
     }
 
-    /// Saves the finished run for plans, and for retries. If this fails, the last response is requested again on a retry.
+    /// Saves the finished run for plans, and for retries. If this fails, the last response is requested again on a
+    /// retry.
     pub(super) async fn save_finished(&mut self) {
         self.leave_conversation().await;
         if self.run.messages().iter().any(|message| message.outcomes().next().is_some()) {

@@ -67,8 +67,8 @@ pub(crate) fn raw_members(text: &str, keys: &'static KnownKeys) -> Result<Json> 
     document(text, &Hints { keys, ..Hints::NONE })
 }
 
-/// Parses a document that may be nested deeper than others. Nothing of it is kept as text, which is parsed again with the
-/// usual limit.
+/// Parses a document that may be nested deeper than others. Nothing of it is kept as text, which is parsed again with
+/// the usual limit.
 pub(crate) fn deep_document(text: &str, max_depth: usize) -> Result<Json> {
     let mut reader = Reader { max_depth, ..Reader::new(text) };
     reader.document(|reader| reader.value(0))

@@ -25,8 +25,8 @@ const LATE_REQUESTS: Duration = Duration::from_mins(2);
 /// Maximum number of questions of the server that are open at the same time; further ones are refused.
 const MAX_ANSWERING: usize = 16;
 
-/// Maximum number of requests of the server that are being answered. More than those that wait for a user, so that there
-/// are none left only if the server does not read its answers.
+/// Maximum number of requests of the server that are being answered. More than those that wait for a user, so that
+/// there are none left only if the server does not read its answers.
 const MAX_ANSWERS: usize = 64;
 
 /// The messages of one connection.
@@ -176,8 +176,8 @@ impl Inbox {
         self.waiting.lock().ended.is_some()
     }
 
-    /// Answers a request of the server in a task, which sends the answer. Waits while too many answers are not sent yet,
-    /// so a server that does not read them is not read, either.
+    /// Answers a request of the server in a task, which sends the answer. Waits while too many answers are not sent
+    /// yet, so a server that does not read them is not read, either.
     pub(super) async fn spawn_answer<S: Future<Output = ()> + Send>(
         self: &Arc<Inbox>,
         request: Request,

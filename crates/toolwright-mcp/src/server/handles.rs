@@ -1,4 +1,5 @@
-//! Values behind handles, for clients: links in the results of calls, the schemas of such results, and `resources/read`.
+//! Values behind handles, for clients: links in the results of calls, the schemas of such results, and
+//! `resources/read`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,8 +19,8 @@ const SCHEME: &str = "toolwright://handle/";
 /// The first version of the protocol whose results have links.
 const LINKS_SINCE: &str = "2025-06-18";
 
-/// Answers `resources/read` of the URI of a handle; `None` for other URIs. The value must belong to the conversation of the
-/// request.
+/// Answers `resources/read` of the URI of a handle; `None` for other URIs. The value must belong to the conversation of
+/// the request.
 pub(super) async fn read(
     params: &Object,
     era: Era,

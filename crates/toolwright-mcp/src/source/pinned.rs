@@ -40,8 +40,8 @@ impl PinnedTools {
         *self.client.changes(ListKind::Tools).borrow()
     }
 
-    /// Returns the names of the tools whose definitions were approved in another form. The revision is that from before the
-    /// definitions were listed.
+    /// Returns the names of the tools whose definitions were approved in another form. The revision is that from before
+    /// the definitions were listed.
     pub(super) async fn compare(&self, definitions: &[Json], revision: u64) -> HashSet<String> {
         let mut compared = self.compared.lock().await;
         self.update(&mut compared, definitions, revision)
@@ -63,8 +63,8 @@ impl PinnedTools {
         self.pins.changed(&digests)
     }
 
-    /// Refuses a call of a tool that is blocked or not listed. If the list may have changed since it was compared, it is
-    /// listed first.
+    /// Refuses a call of a tool that is blocked or not listed. If the list may have changed since it was compared, it
+    /// is listed first.
     pub(super) async fn admit(&self, tool: &str) -> Result<(), ToolError> {
         if !self.blocks() {
             return Ok(());

@@ -86,8 +86,8 @@ impl PlanReport {
         self.errors.is_empty()
     }
 
-    /// Adds what is wrong with the shape of the document, before the errors of the check. An error of the check at the place
-    /// of one of them follows from it, and is left out.
+    /// Adds what is wrong with the shape of the document, before the errors of the check. An error of the check at the
+    /// place of one of them follows from it, and is left out.
     #[must_use]
     pub fn with_shape_errors(mut self, shape: Vec<PlanError>) -> PlanReport {
         let places: HashSet<&str> = shape.iter().map(|error| error.path.as_str()).collect();

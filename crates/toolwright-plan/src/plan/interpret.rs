@@ -149,8 +149,8 @@ impl Interpreter {
         &self.plan
     }
 
-    /// Returns the step and the item of the next call; none if the engine must report results first. It may turn out that
-    /// the call is not made, because of its condition or a value that is missing.
+    /// Returns the step and the item of the next call; none if the engine must report results first. It may turn out
+    /// that the call is not made, because of its condition or a value that is missing.
     pub fn next_place(&self) -> Option<(usize, Option<usize>)> {
         self.next_open().map(|(step, open)| (step, open.item()))
     }
@@ -262,8 +262,8 @@ impl Interpreter {
         }
     }
 
-    /// Returns the number of finished and of all items of a step's `each`, also those that its condition leaves out, unless
-    /// the step failed.
+    /// Returns the number of finished and of all items of a step's `each`, also those that its condition leaves out,
+    /// unless the step failed.
     pub fn items(&self, step: usize) -> Option<(usize, usize)> {
         let all = (*self.item_counts.get(step)?)?;
         match &self.steps[step] {

@@ -1,8 +1,9 @@
-//! Calls that were made, as a plan: one step for each call, and an edge for each argument that came from an earlier result.
+//! Calls that were made, as a plan: one step for each call, and an edge for each argument that came from an earlier
+//! result.
 //!
-//! A handle in an argument says exactly where its value came from. Any other value is looked up in the outputs of the calls
-//! of earlier turns: if one place has it, an edge leads there; if several do, it stays as it is, with a note. Calls of
-//! one turn have no edges between them, because the model wrote them before any of them had a result.
+//! A handle in an argument says exactly where its value came from. Any other value is looked up in the outputs of the
+//! calls of earlier turns: if one place has it, an edge leads there; if several do, it stays as it is, with a note.
+//! Calls of one turn have no edges between them, because the model wrote them before any of them had a result.
 
 mod arguments;
 mod note;
@@ -85,8 +86,8 @@ impl Recording {
     }
 }
 
-/// Makes a plan of calls, in the order in which they were made. `prompt` is what the user wrote: a value that it contains
-/// is no result. The time grows with the square of the number of calls; a plan that runs has at most
+/// Makes a plan of calls, in the order in which they were made. `prompt` is what the user wrote: a value that it
+/// contains is no result. The time grows with the square of the number of calls; a plan that runs has at most
 /// [`MAX_STEPS`](super::MAX_STEPS).
 ///
 /// ```
@@ -178,7 +179,8 @@ impl<'c> Recorder<'c> {
         out
     }
 
-    /// Lets steps wait for steps of earlier turns, unless both only read: what one of them changes may matter to the other.
+    /// Lets steps wait for steps of earlier turns, unless both only read: what one of them changes may matter to the
+    /// other.
     fn keep_order(&self, plan: &mut Plan, graph: &Graph) {
         let turns: Vec<usize> = (self.calls.iter().zip(&self.ids))
             .filter_map(|(call, id)| id.as_ref().map(|_| call.turn))

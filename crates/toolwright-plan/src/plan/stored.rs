@@ -193,7 +193,8 @@ pub fn handles(value: &Json) -> BTreeSet<String> {
     found
 }
 
-/// Puts stored values in the places of their handles. The error is the JSON Pointer of a part that a value does not have.
+/// Puts stored values in the places of their handles. The error is the JSON Pointer of a part that a value does not
+/// have.
 pub fn put_values(value: &mut Json, values: &BTreeMap<String, Json>) -> Result<(), String> {
     match value {
         Json::Array(items) => items.iter_mut().try_for_each(|item| put_values(item, values)),
@@ -318,8 +319,8 @@ mod tests {
         Interpreter::with_handles(plan, graph, Arc::new(Json::Null))
     }
 
-    /// Runs a plan whose first step `a` returns a value that is stored. Returns the arguments of the calls after it, with
-    /// stored values in their places.
+    /// Runs a plan whose first step `a` returns a value that is stored. Returns the arguments of the calls after it,
+    /// with stored values in their places.
     fn calls_after(steps: &str, output: &Json) -> Vec<Json> {
         let mut run =
             start(&format!(r#"{{"plan": "1", "steps": {{"a": {{"tool": "t"}}, {steps}}}}}"#));

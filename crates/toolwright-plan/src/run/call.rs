@@ -1,5 +1,5 @@
-//! One call of a run, on any engine: the tool with the settings of its step, arguments by handle, attempts, the complete
-//! output.
+//! One call of a run, on any engine: the tool with the settings of its step, arguments by handle, attempts, the
+//! complete output.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

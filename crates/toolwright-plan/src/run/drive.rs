@@ -1,8 +1,8 @@
 //! The driver: makes the calls of a plan until it ends or waits for a person, on every engine and at every depth.
 //!
-//! A [`Host`] makes a call, records what happened, and tells the time. Which calls come next, how many run at once, what
-//! their results mean and when the plan ends is decided here, so that a plan has one meaning everywhere. Calls are polled
-//! in the order in which they started, because a workflow must do the same whenever it is replayed.
+//! A [`Host`] makes a call, records what happened, and tells the time. Which calls come next, how many run at once,
+//! what their results mean and when the plan ends is decided here, so that a plan has one meaning everywhere. Calls are
+//! polled in the order in which they started, because a workflow must do the same whenever it is replayed.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -224,8 +224,8 @@ impl<'h, H: Host> Driver<'h, H> {
         self.host.cancel_calls();
     }
 
-    /// Returns the next call with the memory that is reserved for it, and counts it. Questions and outputs of people are
-    /// recorded on the way.
+    /// Returns the next call with the memory that is reserved for it, and counts it. Questions and outputs of people
+    /// are recorded on the way.
     async fn next_call(&mut self) -> Option<(PlannedCall, Answered, usize)> {
         while self.may_start() {
             let (next, bytes) = match self.continued.pop() {

@@ -123,8 +123,8 @@ pub trait Engine: Send + Sync {
     fn drive<'a>(&'a self, run: &'a str, observer: Option<Observer>)
     -> EngineFuture<'a, RunReport>;
 
-    /// Answers a question of a run; without an item, those of all items of the step. Returns whether the run goes on with
-    /// it; otherwise drive it.
+    /// Answers a question of a run; without an item, those of all items of the step. Returns whether the run goes on
+    /// with it; otherwise drive it.
     fn answer<'a>(
         &'a self,
         run: &'a str,

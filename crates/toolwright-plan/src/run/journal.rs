@@ -202,8 +202,8 @@ pub enum EntryEvent {
     Resumed,
     /// A drive has started of a run whose time is limited. It belongs to no step, whose id is empty
     DriveStarted,
-    /// A drive has ended, of a run whose time is limited, that was resumed, failed as a whole or was interrupted. It belongs
-    /// to no step
+    /// A drive has ended, of a run whose time is limited, that was resumed, failed as a whole or was interrupted. It
+    /// belongs to no step
     DriveEnded {
         /// Why the run as a whole failed, or was interrupted
         error: Option<StepError>,
@@ -356,8 +356,9 @@ pub trait RunClaim: Send + Sync {}
 
 /// Stores runs of plans. What is written is durable when the future is ready.
 pub trait PlanJournal: Send + Sync + 'static {
-    /// Records a new run, with entries that it takes over from another one. With a quota, the oldest ended runs of the tenant
-    /// are removed as far as the new one needs it. All or nothing: a run that exists already, or does not fit, removes none.
+    /// Records a new run, with entries that it takes over from another one. With a quota, the oldest ended runs of the
+    /// tenant are removed as far as the new one needs it. All or nothing: a run that exists already, or does not fit,
+    /// removes none.
     fn create<'a>(
         &'a self,
         run: &'a RunRecord,
@@ -394,7 +395,8 @@ pub trait PlanJournal: Send + Sync + 'static {
     /// Removes a run with its entries.
     fn delete<'a>(&'a self, run: &'a str) -> PlanJournalFuture<'a, ()>;
 
-    /// Removes runs that ended before a time, in milliseconds since 1970. Returns how many. A run that has not ended stays.
+    /// Removes runs that ended before a time, in milliseconds since 1970. Returns how many. A run that has not ended
+    /// stays.
     fn prune(&self, ended_before_ms: u64) -> PlanJournalFuture<'_, usize>;
 }
 

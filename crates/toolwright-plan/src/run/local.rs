@@ -213,8 +213,9 @@ impl LocalEngine {
     }
 
     /// Records a new run that repeats another one from a step on, with other arguments for this step if they are
-    /// given. The results of all steps that do not depend on it are those of the other run, which must not be in progress;
-    /// a call of theirs with an unknown outcome is a question in the new run as well. Returns the id of the new run.
+    /// given. The results of all steps that do not depend on it are those of the other run, which must not be in
+    /// progress; a call of theirs with an unknown outcome is a question in the new run as well. Returns the id of the
+    /// new run.
     pub async fn fork(
         &self,
         run: &str,
@@ -344,8 +345,8 @@ impl LocalEngine {
             return Err(PlanRunError::NoQuestion(step.to_owned()));
         }
         if !is_live && questions.len() == open {
-            // Nothing waits any more: until something drives the run, it is interrupted. This is recorded first, because a
-            // run that waits and has its answer would wait for ever.
+            // Nothing waits any more: until something drives the run, it is interrupted. This is recorded first,
+            // because a run that waits and has its answer would wait for ever.
             self.note(run, EntryEvent::DriveEnded { error: None }).await?;
             self.journal.set_status(run, RunStatus::Running, None).await?;
         }

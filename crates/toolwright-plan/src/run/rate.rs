@@ -10,7 +10,8 @@ use crate::plan::StepError;
 
 use super::scope::RunScope;
 
-/// Counts the calls that plans make, at any depth. A host adds one to the [context](toolwright_runtime::Context) of its calls.
+/// Counts the calls that plans make, at any depth. A host adds one to the [context](toolwright_runtime::Context) of its
+/// calls.
 pub trait CallRate: Send + Sync {
     /// Counts a call. The error is the time until one may be made, and the message for a caller that does not wait.
     fn count(&self) -> Result<(), (Duration, String)>;
@@ -20,8 +21,8 @@ pub trait CallRate: Send + Sync {
 #[derive(Clone)]
 pub struct PlanRate(pub Arc<dyn CallRate>);
 
-/// Counts a call, and waits until it may be made if the plan is that of a run, or within one. The deadline of the call that
-/// the plan is within does not run in the meantime. The error is that of the call.
+/// Counts a call, and waits until it may be made if the plan is that of a run, or within one. The deadline of the call
+/// that the plan is within does not run in the meantime. The error is that of the call.
 pub(super) async fn count_call(session: &Session, outer: Option<&Scope>) -> Result<(), StepError> {
     let Ok(rate) = session.context.read::<PlanRate>().await.map(|rate| rate.clone()) else {
         return Ok(());

@@ -1,8 +1,8 @@
 //! A plan of a run of an agent, or of the calls in a document of any dialect.
 //!
 //! The conversation has the calls and what the model received; the saved run says where their complete outputs are, and
-//! the handle store has those that the model did not receive, as long as they have not expired. A handle needs no value: the
-//! call that returned it is known.
+//! the handle store has those that the model did not receive, as long as they have not expired. A handle needs no
+//! value: the call that returned it is known.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,8 @@ pub enum RecordError {
     Interrupted(#[from] PlanRunError),
 }
 
-/// Makes a plan of a run that [`Run::save`](toolwright_runtime::run::Run::save) saved, with the tools and the handle store of a toolbox.
+/// Makes a plan of a run that [`Run::save`](toolwright_runtime::run::Run::save) saved, with the tools and the handle
+/// store of a toolbox.
 pub async fn record_run(saved: &Json, toolbox: &Toolbox) -> Result<Recording, RecordError> {
     let State { id, caller, conversation, messages, outputs, .. } = read_saved(saved)?;
     let owner = Owner { tenant: caller.tenant, conversation: conversation.unwrap_or(id) };
@@ -87,7 +88,8 @@ pub async fn record_run(saved: &Json, toolbox: &Toolbox) -> Result<Recording, Re
     Ok(blocking(move || record(&calls, &prompt, &tools)).await?)
 }
 
-/// Makes a plan of the calls of a conversation. Without results between them, the calls of one message are parallel steps.
+/// Makes a plan of the calls of a conversation. Without results between them, the calls of one message are parallel
+/// steps.
 pub fn record_messages(messages: &[Message], tools: &PlanTools) -> Result<Recording, RecordError> {
     let calls = calls_of(messages)?.into_iter().map(|(made, mut call)| {
         if let Some(outcome) = outcome_of(messages, made) {
@@ -106,8 +108,8 @@ pub fn record_messages(messages: &[Message], tools: &PlanTools) -> Result<Record
     Ok(record(&calls.collect::<Vec<_>>(), &prompt(messages), tools))
 }
 
-/// Decodes the messages of a document with calls in any dialect: a response, a request, a message, or a list of messages.
-/// `None` if no dialect finds a call in it.
+/// Decodes the messages of a document with calls in any dialect: a response, a request, a message, or a list of
+/// messages. `None` if no dialect finds a call in it.
 pub fn messages_with_calls(document: &Json) -> Option<Vec<Message>> {
     let is_list = matches!(document, Json::Array(_));
     let list = if is_list { document.clone() } else { Json::Array(vec![document.clone()]) };

@@ -95,7 +95,8 @@ pub(crate) struct NestedQuestion {
 /// What happened within the calls of a run, by their paths.
 pub(crate) type NestedEntries = BTreeMap<String, Vec<Entry>>;
 
-/// Separates what happened to the steps of a run from what happened within their calls. Calls with a result are left out.
+/// Separates what happened to the steps of a run from what happened within their calls. Calls with a result are left
+/// out.
 pub(crate) fn split_entries(entries: Vec<Entry>) -> (Vec<Entry>, NestedEntries) {
     let (mut own, mut nested) = (Vec::new(), NestedEntries::new());
     for mut entry in entries {
@@ -249,8 +250,9 @@ impl Replay {
         status.ended_ms = Some(status.ended_ms.map_or(time, |known| known.max(time)));
     }
 
-    /// Applies all recorded results, for a report with the arguments of calls; what comes next is not made. If the run is
-    /// being driven, a call that was started is in progress. Returns the places of questions that are not recorded yet.
+    /// Applies all recorded results, for a report with the arguments of calls; what comes next is not made. If the run
+    /// is being driven, a call that was started is in progress. Returns the places of questions that are not recorded
+    /// yet.
     pub(crate) fn prepare_report(&mut self, is_live: bool) -> Vec<Place> {
         (self.has_inputs, self.is_live) = (true, is_live);
         let next = std::iter::from_fn(|| self.next());
@@ -399,8 +401,8 @@ impl Replay {
         self.waiting_bytes >= MAX_WAITING_BYTES
     }
 
-    /// Continues with a call that a person has answered; none if it does not wait. The answer to a recorded question that
-    /// was not reached yet is kept for it.
+    /// Continues with a call that a person has answered; none if it does not wait. The answer to a recorded question
+    /// that was not reached yet is kept for it.
     pub(crate) fn answer(&mut self, place: Place, answer: StepAnswer) -> Option<Next> {
         if let Some(Waiting { call, question, bytes }) = self.waiting.remove(&place) {
             self.waiting_bytes -= bytes;

@@ -51,8 +51,8 @@ pub struct StepReport {
     pub error_kind: Option<String>,
     /// The steps that did not run because it failed
     pub blocks: Vec<String>,
-    /// The beginning of its arguments, with the values of references, in a report on request: absent with `each`, while the
-    /// step waits for other steps, and at the end of a drive
+    /// The beginning of its arguments, with the values of references, in a report on request: absent with `each`, while
+    /// the step waits for other steps, and at the end of a drive
     pub input: Option<Json>,
     /// Its output
     pub output: Option<Arc<Json>>,
@@ -73,8 +73,8 @@ pub struct StepQuestion {
 }
 
 impl RunReport {
-    /// Reports a run. The outputs are computed if they are not given. The memory is what is reserved for the report, and for
-    /// its outputs.
+    /// Reports a run. The outputs are computed if they are not given. The memory is what is reserved for the report,
+    /// and for its outputs.
     pub(crate) fn new(
         run: RunRecord,
         replay: &Replay,

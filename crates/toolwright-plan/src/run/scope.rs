@@ -2,8 +2,9 @@
 //!
 //! A plan that is called as a function by a step is driven within the call of the step. What happens to its calls is
 //! recorded in the journal of the run under the path of the call, as `outer/inner`, so that an interrupted run repeats
-//! none of them. The scope is also the journal of the run's toolbox, which records an effect before it happens: the intent
-//! of a step's call goes into the journal of the run, the calls that tools make themselves into that of the toolbox.
+//! none of them. The scope is also the journal of the run's toolbox, which records an effect before it happens: the
+//! intent of a step's call goes into the journal of the run, the calls that tools make themselves into that of the
+//! toolbox.
 //!
 //! The drive of the run makes all writes, in its own future: when it is dropped, a call that goes on for a while cannot
 //! change the run, which another drive may continue.
@@ -71,8 +72,8 @@ pub(crate) fn outermost(path: &str) -> (&str, Option<usize>) {
 }
 
 /// Returns the idempotency key of a step's call: the same for every attempt, also after a restart, whatever its
-/// arguments are. The texts identify the call: by its run, or by the call of a plan that it is within. The key has the prefix
-/// only if the journal of the run records the call; the journal of the toolbox records others.
+/// arguments are. The texts identify the call: by its run, or by the call of a plan that it is within. The key has the
+/// prefix only if the journal of the run records the call; the journal of the toolbox records others.
 pub(crate) fn step_key(texts: &[&str], is_in_run: bool) -> Arc<str> {
     let prefix = if is_in_run { PREFIX } else { "" };
     format!("{prefix}{}", key::digest(texts).to_hex()).into()
@@ -188,7 +189,8 @@ impl RunScope {
         self.state().waiting.insert(call.to_owned());
     }
 
-    /// Returns whether a call has ended because it waits for an answer within it, and if so whether there is one already.
+    /// Returns whether a call has ended because it waits for an answer within it, and if so whether there is one
+    /// already.
     pub(crate) fn waits_within(&self, call: &str) -> Option<bool> {
         let mut state = self.state();
         if !state.waiting.remove(call) {

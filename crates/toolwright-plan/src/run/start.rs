@@ -13,8 +13,8 @@ use crate::plan::{Plan, PlanError, PlanErrorKind, PlanTools, check};
 use super::engine::{NewRun, PlanRunError};
 use super::journal::{RunRecord, RunStatus};
 
-/// Checks a plan with its inputs, pins its tools, and creates the record of its run. If there are more steps than the maximum, this is the
-/// only error.
+/// Checks a plan with its inputs, pins its tools, and creates the record of its run. If there are more steps than the
+/// maximum, this is the only error.
 pub(crate) fn check_run(
     new: NewRun,
     tools: &mut PlanTools,
@@ -48,8 +48,8 @@ pub async fn blocking<T: Send + 'static>(
     done.map_err(|error| PlanRunError::Engine(format!("work on a plan was interrupted: {error}")))
 }
 
-/// Creates the record of a run that starts now. A plan that was changed after it was parsed is refused if its document could
-/// not be read again.
+/// Creates the record of a run that starts now. A plan that was changed after it was parsed is refused if its document
+/// could not be read again.
 pub(super) fn new_record(
     plan: Plan,
     inputs: Arc<Json>,

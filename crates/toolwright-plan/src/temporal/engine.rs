@@ -256,8 +256,8 @@ impl TemporalEngine {
         }
     }
 
-    /// Returns the report of a run, with stored values in their places. What cannot be read is left out; the error says so
-    /// if it is an output of a run that succeeded.
+    /// Returns the report of a run, with stored values in their places. What cannot be read is left out; the error says
+    /// so if it is an output of a run that succeeded.
     async fn report_of(&self, loaded: Loaded) -> RunReport {
         let Loaded { state, running } = loaded;
         let mut replay = state.replay();

@@ -21,7 +21,8 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Maximum number of bytes of a value.
 const MAX_BYTES: usize = 256 << 20;
 
-/// A handle store that is that of a gateway. Values belong to the tenant of its key, and to the conversation of their owner.
+/// A handle store that is that of a gateway. Values belong to the tenant of its key, and to the conversation of their
+/// owner.
 pub struct GatewayHandles {
     http: HttpClient,
     url: String,

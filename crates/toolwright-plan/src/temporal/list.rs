@@ -18,8 +18,8 @@ use crate::run::{Engine, PlanRunError, RunStatus};
 const ANSWER: Duration = Duration::from_secs(3);
 
 impl TemporalEngine {
-    /// Returns runs of the server, the newest first. Of the filter, the state and the limit count. If no worker answers for
-    /// a run, it has no name, and it counts as running also if it waits for a person.
+    /// Returns runs of the server, the newest first. Of the filter, the state and the limit count. If no worker answers
+    /// for a run, it has no name, and it counts as running also if it waits for a person.
     pub async fn list(&self, filter: &RunFilter) -> Result<Vec<RunSummary>, PlanRunError> {
         let states = match filter.status {
             None => "!= 'ContinuedAsNew'",

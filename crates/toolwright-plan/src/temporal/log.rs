@@ -1,4 +1,5 @@
-//! The log of a run for the calls of a worker: what happens to the calls of plans within them is recorded by the workflow.
+//! The log of a run for the calls of a worker: what happens to the calls of plans within them is recorded by the
+//! workflow.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! A run as its workflow has it: what was started, where the tools are, and what happened to the calls so far. All of it is
-//! the input of the workflow, so that a long run can continue as a new workflow.
+//! A run as its workflow has it: what was started, where the tools are, and what happened to the calls so far. All of
+//! it is the input of the workflow, so that a long run can continue as a new workflow.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

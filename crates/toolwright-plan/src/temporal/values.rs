@@ -14,8 +14,8 @@ use crate::plan::stored::{Needs, handles, has_handles, put_values};
 /// Maximum number of bytes of a value in a payload, if there is a store.
 pub(super) const INLINE_BYTES: usize = 100_000;
 
-/// Number of bytes that the outputs of a run may have in its workflow, together. Temporal limits the input of a workflow to
-/// 2 MB, also that of one that continues another.
+/// Number of bytes that the outputs of a run may have in its workflow, together. Temporal limits the input of a
+/// workflow to 2 MB, also that of one that continues another.
 const RUN_BYTES: usize = 1_000_000;
 
 /// Maximum number of bytes of a document in a payload. Temporal allows 2 MB.

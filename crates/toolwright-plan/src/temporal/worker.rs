@@ -41,7 +41,8 @@ use crate::run::start::now_ms;
 /// How long a workflow waits for the worker that ran it last.
 const STICKY: Duration = Duration::from_secs(3);
 
-/// Offers the tools of a toolbox on a task queue of a Temporal server, and runs the workflows of plans that start there.
+/// Offers the tools of a toolbox on a task queue of a Temporal server, and runs the workflows of plans that start
+/// there.
 pub struct TemporalWorker {
     address: Address,
     queue: String,
@@ -63,8 +64,8 @@ impl TemporalWorker {
         self
     }
 
-    /// Sets the store for large values, which all workers and engines of a run share. It is also that of the toolbox, so
-    /// that slots can be filled by one worker and read by another.
+    /// Sets the store for large values, which all workers and engines of a run share. It is also that of the toolbox,
+    /// so that slots can be filled by one worker and read by another.
     #[must_use]
     pub fn with_handles(mut self, store: Arc<dyn HandleStore>) -> TemporalWorker {
         self.activities.toolbox = self.activities.toolbox.with_handles(Arc::clone(&store));
@@ -72,8 +73,8 @@ impl TemporalWorker {
         self
     }
 
-    /// Works until the future is ready, and then until the calls in progress have ended. `ready` is called when the worker
-    /// is connected. The future cannot be sent to another thread.
+    /// Works until the future is ready, and then until the calls in progress have ended. `ready` is called when the
+    /// worker is connected. The future cannot be sent to another thread.
     pub async fn run(
         mut self,
         ready: impl FnOnce(),

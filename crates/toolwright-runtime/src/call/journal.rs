@@ -81,7 +81,8 @@ pub trait Journal: Send + Sync + 'static {
     /// Records an intent and returns its previous state.
     fn begin(&self, intent: &Intent) -> impl Future<Output = Result<Begun, JournalError>> + Send;
 
-    /// Records the result. A second record for the same key is ignored, unless it is [reopened](Journal::reopen) before.
+    /// Records the result. A second record for the same key is ignored, unless it is [reopened](Journal::reopen)
+    /// before.
     fn finish(
         &self,
         key: &str,
@@ -92,8 +93,8 @@ pub trait Journal: Send + Sync + 'static {
     /// attempts stay recorded.
     fn withdraw(&self, key: &str) -> impl Future<Output = Result<(), JournalError>> + Send;
 
-    /// Removes the record that [`begin`](Journal::begin) returned, and records that the call has begun again, as its only
-    /// unfinished attempt. Fails if the call has another record by now, or none.
+    /// Removes the record that [`begin`](Journal::begin) returned, and records that the call has begun again, as its
+    /// only unfinished attempt. Fails if the call has another record by now, or none.
     fn reopen(
         &self,
         intent: &Intent,

@@ -16,8 +16,9 @@ pub struct CallPosition {
     pub(crate) repeats: usize,
 }
 
-/// Maximum length, in bytes, of an id that is used as it is; a longer one is hashed. What happens to a step of a plan within
-/// a call is recorded under the id of the call: up to eight ids of steps, each of 64 characters, with positions of items.
+/// Maximum length, in bytes, of an id that is used as it is; a longer one is hashed. What happens to a step of a plan
+/// within a call is recorded under the id of the call: up to eight ids of steps, each of 64 characters, with positions
+/// of items.
 const MAX_ID_BYTES: usize = 2400;
 
 impl CallPosition {

@@ -78,7 +78,8 @@ impl CallResult {
         self.output.as_deref()
     }
 
-    /// Whether the outcome is not the complete output as it is: it has previews of values behind handles, or an envelope.
+    /// Whether the outcome is not the complete output as it is: it has previews of values behind handles, or an
+    /// envelope.
     pub fn is_shortened(&self) -> bool {
         let mut pieces = self.output().into_iter().flatten().enumerate();
         self.output.is_none() || !pieces.all(|(index, piece)| piece.place.is_part(index))

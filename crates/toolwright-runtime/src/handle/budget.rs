@@ -18,7 +18,8 @@ use crate::output::{Blob, Content, Piece, Place};
 /// Maximum number of encoded bytes of inline media in a result.
 const MEDIA_MAX: usize = 20 << 20;
 
-/// Returns the parts of an outcome, with at most `bytes` of text and JSON, plus a preview, and the pieces with their places.
+/// Returns the parts of an outcome, with at most `bytes` of text and JSON, plus a preview, and the pieces with their
+/// places.
 ///
 /// The handles in the parts belong to the owner, so a cache may share the pieces between
 /// conversations, but not these parts.

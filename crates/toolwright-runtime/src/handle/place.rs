@@ -1,5 +1,5 @@
-//! Where the output of a call is, as journals and saved runs record it: in the content that the model received, or behind
-//! handles. What is recorded is found again while the handle store has the contents.
+//! Where the output of a call is, as journals and saved runs record it: in the content that the model received, or
+//! behind handles. What is recorded is found again while the handle store has the contents.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,8 @@ use toolwright_core::{Body, Json, Part, object};
 use super::{Handle, HandleId, HandleStore, Owner};
 use crate::output::{Content, Piece, Place};
 
-/// Writes where the pieces of an output are; null if there is no output, or if a piece is nowhere. An output that is the
-/// whole content is a number of parts.
+/// Writes where the pieces of an output are; null if there is no output, or if a piece is nowhere. An output that is
+/// the whole content is a number of parts.
 pub fn write_output(output: Option<&[Piece]>) -> Json {
     let Some(pieces) = output else { return Json::Null };
     if pieces.iter().enumerate().all(|(index, piece)| piece.place.is_part(index)) {

@@ -233,8 +233,8 @@ impl SqliteLedger {
     }
 
     /// Removes entries that began before a time, from the oldest to the first that did not, and returns their number. A
-    /// signed [`Checkpoint`](super::Checkpoint) stands for them. If one of them is damaged, that is the error, and it stays
-    /// with all later ones.
+    /// signed [`Checkpoint`](super::Checkpoint) stands for them. If one of them is damaged, that is the error, and it
+    /// stays with all later ones.
     pub async fn remove_before(&self, time: SystemTime) -> Result<u64, LedgerError> {
         let mut removed = 0;
         let remove = move |change: &rusqlite::Transaction<'_>| {

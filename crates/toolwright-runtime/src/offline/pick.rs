@@ -1,5 +1,5 @@
-//! Picks the tools that a message asks for, by the words that it shares with names and descriptions. On weak evidence it
-//! picks none.
+//! Picks the tools that a message asks for, by the words that it shares with names and descriptions. On weak evidence
+//! it picks none.
 
 use std::collections::{HashMap, HashSet};
 
@@ -107,8 +107,8 @@ impl<'t> Index<'t> {
         self.entries.iter().map(|entry| entry.tool).collect()
     }
 
-    /// Returns the tool of a clause with the words that selected it, or several with similar scores. Words elsewhere in the
-    /// message may confirm the choice.
+    /// Returns the tool of a clause with the words that selected it, or several with similar scores. Words elsewhere in
+    /// the message may confirm the choice.
     fn pick(&self, pieces: &[Piece<'_>], message: &[String]) -> Vec<(&'t Tool, Vec<String>)> {
         let text = spoken(pieces).to_lowercase();
         let mut spoken: Vec<(String, f64)> =
@@ -152,8 +152,9 @@ impl<'t> Entry<'t> {
         Entry { tool, name, about, said_as }
     }
 
-    /// Scores the tool for a clause, with the words that they share. `None` if the evidence is weak: it is strong if the
-    /// clause contains a word of the name, and all of them, or words of the description, are in the clause or the message.
+    /// Scores the tool for a clause, with the words that they share. `None` if the evidence is weak: it is strong if
+    /// the clause contains a word of the name, and all of them, or words of the description, are in the clause or the
+    /// message.
     fn score(
         &self,
         text: &str,

@@ -126,8 +126,8 @@ fn installations(command: &[OsString], hidden: &Path) -> Vec<PathBuf> {
     programs.flatten().filter_map(|program| installation(&program, hidden)).collect()
 }
 
-/// Returns the folder above the program's `bin` folder, or that folder alone if programs of all kinds share it, or if the
-/// folder above has more than programs.
+/// Returns the folder above the program's `bin` folder, or that folder alone if programs of all kinds share it, or if
+/// the folder above has more than programs.
 fn installation(program: &Path, hidden: &Path) -> Option<PathBuf> {
     let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let ends_with = |path: &Path, names: &[&str]| names.iter().any(|name| path.ends_with(name));

@@ -120,8 +120,8 @@ fn empty_slot(toolbox: &Toolbox, tool: &str, fill: &SlotFill, error: HandleError
     CallError::new(CallErrorKind::EmptySlot, format!("{tool} was not run: {problem}. {remedy}"))
 }
 
-/// The arguments as the model wrote them, with handles in place of their values, for the reply of a tool that stores its
-/// output in a slot.
+/// The arguments as the model wrote them, with handles in place of their values, for the reply of a tool that stores
+/// its output in a slot.
 pub(crate) fn written(item: &Item, arguments: &Object, changes: &[Change]) -> Object {
     if item.handler.settings().slot.is_none() {
         return Object::new();

@@ -1,4 +1,5 @@
-//! Keeps filled values out of the errors of tools, which models read. Tools often repeat the arguments that they refuse.
+//! Keeps filled values out of the errors of tools, which models read. Tools often repeat the arguments that they
+//! refuse.
 
 use std::collections::HashSet;
 

@@ -10,8 +10,8 @@ use crate::handler::Handler;
 use crate::output::{Piece, Place};
 use crate::settings::Envelope;
 
-/// The content of a call that succeeded, and the pieces of the output with their places. `written` are the arguments for the
-/// reply of a tool that stores its output in a slot.
+/// The content of a call that succeeded, and the pieces of the output with their places. `written` are the arguments
+/// for the reply of a tool that stores its output in a slot.
 pub(crate) async fn success(
     handler: &Handler,
     pieces: Vec<Piece>,

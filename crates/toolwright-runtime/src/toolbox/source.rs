@@ -73,8 +73,8 @@ pub trait ToolSource: Send + Sync + 'static {
     /// Returns the handler of a tool, or `None` if the source has no such tool. The handler of a tool that
     /// was not called for a long time is dropped, and resolved again when it is needed.
     ///
-    /// A tool that the source does not list may have another name than the one that was asked for, such as one without a
-    /// version. Policies and ledgers know the tool by its own name.
+    /// A tool that the source does not list may have another name than the one that was asked for, such as one without
+    /// a version. Policies and ledgers know the tool by its own name.
     fn resolve<'a>(
         &'a self,
         name: &'a str,

@@ -33,8 +33,8 @@ fn refused(message: impl Into<String>) -> ToolError {
     ToolError::new(message).with_kind("InvalidArguments")
 }
 
-/// Whether a server that decodes a value of the path once more, or takes `\` for `/`, would leave the segment. A `/` itself
-/// is sent as one character of the value.
+/// Whether a server that decodes a value of the path once more, or takes `\` for `/`, would leave the segment. A `/`
+/// itself is sent as one character of the value.
 fn leaves_segment(value: &str) -> bool {
     let mut decoded = value.to_owned();
     for _ in 0..MAX_DECODINGS {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use toolwright_core::Tool;
 use toolwright_search::{Document, Index, Options};
 
-/// Returns the tools that serve a need best, at most `limit`: those that its words find, the best first, and then others in
-/// their order.
+/// Returns the tools that serve a need best, at most `limit`: those that its words find, the best first, and then
+/// others in their order.
 pub fn rank_tools(mut tools: Vec<Arc<Tool>>, need: &str, limit: usize) -> Vec<Arc<Tool>> {
     let mut index = Index::new();
     for tool in &tools {

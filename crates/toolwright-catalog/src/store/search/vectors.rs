@@ -107,8 +107,8 @@ impl Catalog {
         self.search_index().progress.lock()
     }
 
-    /// Returns functions that have no vector by a source; none if the source is superseded. Vectors of another model are
-    /// dropped.
+    /// Returns functions that have no vector by a source; none if the source is superseded. Vectors of another model
+    /// are dropped.
     pub(crate) fn texts_without_vector(
         &self,
         source: &VectorSource,
@@ -134,8 +134,8 @@ impl Catalog {
         Ok(Some((state.revision, missing.map(|(text, id)| (id, text)).collect())))
     }
 
-    /// Sets vectors of functions, unless the catalog changed since a revision. Returns false if the vectors of the index
-    /// are of another model.
+    /// Sets vectors of functions, unless the catalog changed since a revision. Returns false if the vectors of the
+    /// index are of another model.
     pub(crate) fn set_vectors(
         &self,
         source: &VectorSource,

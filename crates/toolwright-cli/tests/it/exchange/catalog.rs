@@ -1,5 +1,5 @@
-//! The catalog in chat requests: its tools, with models of upstreams that filter recommendations and embed texts, and its
-//! functions as tools.
+//! The catalog in chat requests: its tools, with models of upstreams that filter recommendations and embed texts, and
+//! its functions as tools.
 
 use toolwright_catalog::{Catalog, Manifest, Package, PublishOptions};
 use toolwright_core::Json;

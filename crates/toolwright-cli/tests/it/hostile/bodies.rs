@@ -1,5 +1,5 @@
-//! Large bodies at the endpoints that call tools, many at once: what they need is within the memory of the gateway, or they
-//! are refused.
+//! Large bodies at the endpoints that call tools, many at once: what they need is within the memory of the gateway, or
+//! they are refused.
 
 use toolwright_core::{Json, object};
 

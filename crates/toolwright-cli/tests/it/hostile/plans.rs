@@ -1,5 +1,5 @@
-//! Plans and their endpoints with large values: what a run or a request needs is within the memory of the gateway, or it is
-//! refused.
+//! Plans and their endpoints with large values: what a run or a request needs is within the memory of the gateway, or
+//! it is refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -138,8 +138,8 @@ fn published_plans_that_multiply_their_values_are_refused_and_stay_within_the_me
     }
 }
 
-/// Sends a request fifty times at once, and checks the memory. Returns how many were answered: the gateway has too little
-/// memory for the others, or another one was faster.
+/// Sends a request fifty times at once, and checks the memory. Returns how many were answered: the gateway has too
+/// little memory for the others, or another one was faster.
 fn flood(gateway: &Gateway, method: &str, path: &str, body: &str) -> usize {
     let statuses = std::thread::scope(|scope| {
         let ask = || gateway.ask(method, path, &[], body.as_bytes()).status();
@@ -203,7 +203,8 @@ fn runs_with_large_inputs_are_listed_within_the_memory() {
     assert_eq!(flood(&gateway, "GET", "/v1/plans?limit=100", ""), 50);
 }
 
-/// The longest text that an argument in a plan may be, and a list of small values, whose tree takes much more than its text.
+/// The longest text that an argument in a plan may be, and a list of small values, whose tree takes much more than its
+/// text.
 fn large_values() -> [String; 2] {
     let lists = format!("[{}]", vec!["[]"; 10_000].join(","));
     [format!("\"{}\"", "x".repeat((1 << 20) - 2)), lists]

@@ -1,5 +1,5 @@
-//! Answers over HTTP/2 to requests whose body was not read. A reset of the stream right after the answer makes some clients
-//! (curl 7.88) lose it. The frames are written by hand, because clients hide them.
+//! Answers over HTTP/2 to requests whose body was not read. A reset of the stream right after the answer makes some
+//! clients (curl 7.88) lose it. The frames are written by hand, because clients hide them.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
-//! Published plans that are called without a run: by a model, at `/mcp` and at `/execute`. Their effects happen once, and a
-//! call within them that needs a person is refused.
+//! Published plans that are called without a run: by a model, at `/mcp` and at `/execute`. Their effects happen once,
+//! and a call within them that needs a person is refused.
 
 use toolwright_core::{Json, object};
 

@@ -42,8 +42,8 @@ const MAX_EVENTS: usize = 1000;
 /// Maximum size of the messages of a request that are kept, in bytes.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Maximum size of all messages that are kept for clients that may continue a stream, in bytes. Beyond it, a request that
-/// finishes leaves none if its client has disconnected, and takes the place of earlier ones of its session.
+/// Maximum size of all messages that are kept for clients that may continue a stream, in bytes. Beyond it, a request
+/// that finishes leaves none if its client has disconnected, and takes the place of earlier ones of its session.
 const MAX_KEPT: usize = 256 << 20;
 
 /// How long the messages of a finished request are kept.

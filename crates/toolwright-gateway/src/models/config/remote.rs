@@ -16,8 +16,8 @@ use toolwright_runtime::upstream::{
 use super::upstream::{Access, ProxySetting, UpstreamSettings};
 use crate::config::{ConfigError, Env, Result, name};
 
-/// Creates every upstream over HTTP, by the name that prefixes its models: those of a file, and those that the environment
-/// has keys for.
+/// Creates every upstream over HTTP, by the name that prefixes its models: those of a file, and those that the
+/// environment has keys for.
 pub(crate) fn remotes(
     upstreams: &BTreeMap<String, UpstreamSettings>,
     file: Option<&Path>,

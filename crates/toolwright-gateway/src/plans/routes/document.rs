@@ -13,7 +13,8 @@ use super::{Asker, refusal};
 use crate::fault;
 use crate::http::{HttpRequest, Reply, Share};
 
-/// How many times as much memory as its document a check of a plan needs: the document, the plan, its values in the check.
+/// How many times as much memory as its document a check of a plan needs: the document, the plan, its values in the
+/// check.
 pub(super) const CHECK_COPIES: usize = 3;
 
 /// How many times as much memory as its document an answer needs: the document, the output, and what is recorded of it.
@@ -63,8 +64,8 @@ impl Asker {
     }
 }
 
-/// Reads a document, with a share of the memory budget for so many copies. It is to be held for as long as anything of the
-/// document is.
+/// Reads a document, with a share of the memory budget for so many copies. It is to be held for as long as anything of
+/// the document is.
 pub(super) async fn read(request: HttpRequest, copies: usize) -> Result<(Json, Arc<Share>), Fault> {
     let (body, mut share) = request.body.read_document().await?;
     share.resize(share.size().saturating_mul(copies)).await?;
@@ -72,8 +73,8 @@ pub(super) async fn read(request: HttpRequest, copies: usize) -> Result<(Json, A
     Ok((Json::parse_bytes(&body).map_err(invalid)?, Arc::new(share)))
 }
 
-/// Does work on a document on a thread that may block. The work holds the share of the document, because it goes on if the
-/// client disconnects.
+/// Does work on a document on a thread that may block. The work holds the share of the document, because it goes on if
+/// the client disconnects.
 pub(super) async fn work<T: Send + 'static>(
     share: &Arc<Share>,
     work: impl FnOnce() -> T + Send + 'static,

@@ -7,8 +7,8 @@ pub(super) fn width(text: &str, size: i64) -> i64 {
     (text.chars().map(tenths).sum::<i64>() * size + 9) / 10
 }
 
-/// Returns the width of a letter in tenths of the size. Wide characters, such as Chinese ones, are as wide as the font is
-/// high.
+/// Returns the width of a letter in tenths of the size. Wide characters, such as Chinese ones, are as wide as the font
+/// is high.
 fn tenths(letter: char) -> i64 {
     match letter.width() {
         None | Some(0) => 0,

@@ -28,8 +28,8 @@ pub(super) enum Absent {
 type Item<'i> = Option<(&'i Json, usize)>;
 
 impl Interpreter {
-    /// Returns the outputs of the plan. What has no value is null, or the default of its reference. It is an error if the
-    /// outputs are too large together.
+    /// Returns the outputs of the plan. What has no value is null, or the default of its reference. It is an error if
+    /// the outputs are too large together.
     pub fn outputs(&self) -> Result<Object, StepError> {
         let mut left = MAX_BYTES;
         let mut get = |reference| take(&mut left, self.or_null(reference, None));
@@ -133,7 +133,8 @@ impl Interpreter {
         }
     }
 
-    /// Whether a condition holds. It is an error if its values are too large, or if the engine does not know one of them.
+    /// Whether a condition holds. It is an error if its values are too large, or if the engine does not know one of
+    /// them.
     pub(super) fn holds(&self, when: &Condition, item: Item<'_>) -> Result<bool, StepError> {
         let mut left = MAX_BYTES;
         when.holds(&mut |reference| {
@@ -149,7 +150,8 @@ impl Interpreter {
         })
     }
 
-    /// Returns how much memory the arguments of the next call of a step take; none if the condition leaves the item out.
+    /// Returns how much memory the arguments of the next call of a step take; none if the condition leaves the item
+    /// out.
     pub(super) fn examine(&self, step: usize, open: &OpenStep) -> Result<Option<usize>, Absent> {
         let item = open.items.as_ref().map(|items| self.item(step, items, open.taken));
         let item = item.transpose()?;
@@ -174,8 +176,8 @@ impl Interpreter {
         absent.map_or(Ok(Some(MAX_BYTES - left + literals)), Err)
     }
 
-    /// Returns the arguments of the next call of a step, which was [examined](Self::examine), and JSON Pointers to those to
-    /// pass by handle.
+    /// Returns the arguments of the next call of a step, which was [examined](Self::examine), and JSON Pointers to
+    /// those to pass by handle.
     pub(super) fn arguments(&self, step: usize, open: &OpenStep) -> (Object, Vec<String>) {
         let item = open.items.as_ref().and_then(|items| self.item(step, items, open.taken).ok());
         let (step, item) = (&self.plan.steps[step], item.as_deref().map(|item| (item, open.taken)));

@@ -1,5 +1,5 @@
-//! The arguments of a recorded call, as a plan has to write them: with the types of the tool's schema, because a plan is
-//! checked without coercion.
+//! The arguments of a recorded call, as a plan has to write them: with the types of the tool's schema, because a plan
+//! is checked without coercion.
 
 use std::borrow::Cow;
 

@@ -19,7 +19,8 @@ pub enum RecordNoteKind {
     UnknownHandle,
     /// A call is not in the plan
     LeftOut,
-    /// The results are too large to find all parts of their texts, or the prompt is too large to look for all values in it
+    /// The results are too large to find all parts of their texts, or the prompt is too large to look for all values in
+    /// it
     NotSearched,
 }
 

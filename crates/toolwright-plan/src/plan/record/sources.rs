@@ -20,7 +20,8 @@ const MIN_WIDTH: usize = 4;
 /// Minimum width of a text that is looked for inside of other texts.
 const MIN_PART_WIDTH: usize = 8;
 
-/// Maximum number of bytes that are searched for parts, over all values. A value that is no text, or is empty, counts as one.
+/// Maximum number of bytes that are searched for parts, over all values. A value that is no text, or is empty, counts
+/// as one.
 const MAX_SEARCHED: usize = 256 << 20;
 
 /// Minimum number of values in an array or object that is not found by chance.
@@ -112,8 +113,8 @@ impl<'c> Sources<'c> {
         Sources { calls, places, written }
     }
 
-    /// Finds a value of the arguments of a call in the results of the turns before. An output that repeats what was in the
-    /// arguments of its own call is not the source.
+    /// Finds a value of the arguments of a call in the results of the turns before. An output that repeats what was in
+    /// the arguments of its own call is not the source.
     pub(super) fn find(
         &self,
         value: &Json,

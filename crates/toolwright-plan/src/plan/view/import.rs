@@ -26,7 +26,8 @@ use crate::plan::tools::{PlanTool, PlanTools};
 /// - An edge that is not in the view of the plan becomes a reference; the reference of a removed one is
 ///   removed, with the item or member that it is.
 /// - The order of the nodes is the order of the steps. A node that the plan does not have becomes a step, in
-///   which a zero that `tool_args` has is an argument; a step without a node is removed. A step with another tool keeps the arguments that the tool has.
+///   which a zero that `tool_args` has is an argument; a step without a node is removed. A step with another tool keeps
+///   the arguments that the tool has.
 ///
 /// Everything that a view does not show stays: conditions, retries, `each`, the outputs of the plan. Members
 /// that are absent, unknown or derived (`step_index`, `description`, `type`) are ignored. The result is not

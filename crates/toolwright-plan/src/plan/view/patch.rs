@@ -31,9 +31,9 @@ pub(super) struct FedPlace {
     pub(super) is_kept: bool,
 }
 
-/// Applies the edits of an argument that the plan may have (`given`), and whose value in the view of the plan is `shown`:
-/// its value, and the references of the edited view. The error is the position of a reference that has no place, and the
-/// problem.
+/// Applies the edits of an argument that the plan may have (`given`), and whose value in the view of the plan is
+/// `shown`: its value, and the references of the edited view. The error is the position of a reference that has no
+/// place, and the problem.
 pub(super) fn apply(
     given: Option<&Template>,
     shown: Option<&Json>,

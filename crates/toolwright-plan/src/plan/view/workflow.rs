@@ -19,13 +19,14 @@ use crate::plan::tools::PlanTools;
 
 /// Makes a plan of a workflow `{nodes, edges}`, in the form of a [`View`](super::View).
 ///
-/// - `tool_args`, `missing_tool_args`, `step_index`, `description` and the types of parameters may be absent, and so may
-///   ids, which are then the names of the tools. Edges name nodes by id, or by `step_index`, which is the position of a node
-///   without one.
-/// - A value that is the default of the schema counts as not given, and so does the zero of its type, unless the workflow
-///   says that it was given: `tool_args` has it, or there is only `missing_tool_args`, and it does not list the parameter.
-/// - The steps are in the order of `step_index`, as far as edges allow it. The steps of a cycle come last; a check reports
-///   it.
+/// - `tool_args`, `missing_tool_args`, `step_index`, `description` and the types of parameters may be absent, and so
+///   may ids, which are then the names of the tools. Edges name nodes by id, or by `step_index`, which is the position
+///   of a node without one.
+/// - A value that is the default of the schema counts as not given, and so does the zero of its type, unless the
+///   workflow says that it was given: `tool_args` has it, or there is only `missing_tool_args`, and it does not list
+///   the parameter.
+/// - The steps are in the order of `step_index`, as far as edges allow it. The steps of a cycle come last; a check
+///   reports it.
 /// - The inputs of the plan are those that edges take, and its outputs are those that no edge takes.
 ///
 /// Returns the plan, which is not checked, and whether its steps are in another order than the nodes. The error has
@@ -101,7 +102,8 @@ fn name(value: &Json) -> Option<String> {
     }
 }
 
-/// Returns the positions of the steps in an order in which each follows the steps that it waits for, otherwise by index.
+/// Returns the positions of the steps in an order in which each follows the steps that it waits for, otherwise by
+/// index.
 fn sorted(plan: &Plan, indices: &[usize]) -> Vec<usize> {
     let needed = |step: &Step| -> Vec<String> {
         let references = step.references().into_iter();

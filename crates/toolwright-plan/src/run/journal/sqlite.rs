@@ -113,7 +113,8 @@ impl SqlitePlanJournal {
         self.claims.join(&blake3::hash(run.as_bytes()).to_hex()[..32])
     }
 
-    /// Removes the files of claims of runs that do not exist any more, so that nothing can claim them. Returns how many.
+    /// Removes the files of claims of runs that do not exist any more, so that nothing can claim them. Returns how
+    /// many.
     fn forget_claims(&self, runs: &[String]) -> usize {
         for run in runs {
             drop(std::fs::remove_file(self.claim_file(run)));
@@ -355,8 +356,8 @@ fn remove(change: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Removes the oldest ended runs of a tenant, until a new one with some bytes fits into a quota. Returns them; none if it
-/// does not fit without all of them either, which then stay.
+/// Removes the oldest ended runs of a tenant, until a new one with some bytes fits into a quota. Returns them; none if
+/// it does not fit without all of them either, which then stay.
 fn make_room(
     change: &Transaction<'_>,
     tenant: &str,

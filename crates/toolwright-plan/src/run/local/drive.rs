@@ -159,8 +159,8 @@ impl Drop for LiveGuard<'_> {
 }
 
 impl LocalEngine {
-    /// Begins to drive a run, which nothing in this process may drive. A drive that only has to record its end is waited
-    /// for.
+    /// Begins to drive a run, which nothing in this process may drive. A drive that only has to record its end is
+    /// waited for.
     async fn enter(&self, id: &str) -> Result<(LiveGuard<'_>, Writes), PlanRunError> {
         loop {
             let ending = match self.live().entry(id.into()) {

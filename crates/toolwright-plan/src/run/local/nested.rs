@@ -1,10 +1,10 @@
 //! A plan as the body of a tool: the calls of its steps are calls within the call of the tool.
 //!
 //! Each call is allowed or denied, and written to the ledger, as a call that a tool makes. If the tool is called by the
-//! step of a run, its calls are recorded in the journal of the run: a run that is continued repeats none of them, and one
-//! that needs a person makes the step wait. Otherwise, also if the step calls a tool that calls this one, effects are
-//! recorded in the journal of the toolbox, a repeated call of the tool finds the outcomes of its steps there, and a call that
-//! needs a person is refused.
+//! step of a run, its calls are recorded in the journal of the run: a run that is continued repeats none of them, and
+//! one that needs a person makes the step wait. Otherwise, also if the step calls a tool that calls this one, effects
+//! are recorded in the journal of the toolbox, a repeated call of the tool finds the outcomes of its steps there, and a
+//! call that needs a person is refused.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -36,11 +36,11 @@ use crate::run::scope::{RunScope, is_step};
 use crate::run::start::{blocking, now_ms};
 use crate::run::tools::plan_tools;
 
-/// Creates a tool that runs a plan with the tools of a toolbox: its arguments are the inputs of the plan, its output are
-/// the outputs. The time limit of the plan is its deadline.
+/// Creates a tool that runs a plan with the tools of a toolbox: its arguments are the inputs of the plan, its output
+/// are the outputs. The time limit of the plan is its deadline.
 ///
-/// What its steps do is recorded, so that a call that was interrupted is continued when it is repeated: in the journal of
-/// the run if a step of a plan calls it, else in that of the toolbox.
+/// What its steps do is recorded, so that a call that was interrupted is continued when it is repeated: in the journal
+/// of the run if a step of a plan calls it, else in that of the toolbox.
 pub fn plan_tool(tool: Tool, plan: Arc<Plan>, toolbox: Toolbox) -> Handler {
     plan_tool_with(tool, plan, None, move |_| std::future::ready(toolbox.clone()))
 }
@@ -76,8 +76,8 @@ pub fn plan_tool_with<F: Future<Output = Toolbox> + Send + 'static>(
     }
 }
 
-/// Runs a plan with tools of a toolbox, within the call of a scope, and returns its outputs. A step that fails, and may not,
-/// fails the call after the steps that do not depend on it.
+/// Runs a plan with tools of a toolbox, within the call of a scope, and returns its outputs. A step that fails, and may
+/// not, fails the call after the steps that do not depend on it.
 async fn run(
     scope: &Scope,
     toolbox: &Toolbox,
@@ -93,8 +93,8 @@ async fn run(
     let graph = graph.await.unwrap_or_else(|error| Err(error.to_string()));
     let graph = graph.map_err(|text| ToolError::new(text).with_kind("PlanError"))?;
     let step_tools = call::step_tools(toolbox, plan).await?;
-    // A tool between the step and this call may not be repeated for the sake of an answer. Without the run, the keys of the
-    // steps are those of ordinary calls, so that the journal of the toolbox records their effects, at every depth.
+    // A tool between the step and this call may not be repeated for the sake of an answer. Without the run, the keys of
+    // the steps are those of ordinary calls, so that the journal of the toolbox records their effects, at every depth.
     let run = if is_step(scope) { RunScope::of(&scope.session).await } else { None };
     let (mut entries, mut messages, mut _guard) = (Vec::new(), None, None);
     if let Some(run) = &run {

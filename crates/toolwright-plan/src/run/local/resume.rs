@@ -14,10 +14,10 @@ const INTERRUPTED: &str = "interrupted";
 const MAX_STARTS: u32 = 3;
 
 impl LocalEngine {
-    /// Continues a run that was in progress when the host ended. If that needs a person, the run stays interrupted, and the
-    /// reason is recorded and returned: the host refuses it for this reason, its tools have changed, the outcome of a call
-    /// is unknown, it does not fit into the memory of the host, or it was in progress at three starts in a row, so that it may be
-    /// what ends the host. It waits for memory that others have.
+    /// Continues a run that was in progress when the host ended. If that needs a person, the run stays interrupted, and
+    /// the reason is recorded and returned: the host refuses it for this reason, its tools have changed, the outcome of
+    /// a call is unknown, it does not fit into the memory of the host, or it was in progress at three starts in a row,
+    /// so that it may be what ends the host. It waits for memory that others have.
     pub async fn resume(
         &self,
         run: &str,

@@ -29,8 +29,8 @@ use crate::temporal::state::{RunState, millis};
 use crate::temporal::values::{PAYLOAD_BYTES, inline_bytes};
 use crate::temporal::worker::Activities;
 
-/// Number of events after which a run continues as a new workflow, if the server does not suggest it earlier. The limit of
-/// Temporal is 51,200.
+/// Number of events after which a run continues as a new workflow, if the server does not suggest it earlier. The limit
+/// of Temporal is 51,200.
 const MAX_EVENTS: u32 = 8_000;
 
 /// Number of events after which a run fails that is too large to continue as a new workflow.

@@ -23,8 +23,8 @@ pub trait Log: Send + Sync + 'static {
     fn effect(&self, place: &str, key: &str, result: &Result<Json, String>);
 }
 
-/// Returns a step and its item as text; of a step within the call of another one, `outer/inner` and the item of the outer
-/// step.
+/// Returns a step and its item as text; of a step within the call of another one, `outer/inner` and the item of the
+/// outer step.
 pub fn place(step: &str, item: Option<usize>) -> String {
     let (step, item) = match step.split_once('#').map(|(outer, rest)| (outer, rest.split_once('/')))
     {

@@ -75,9 +75,10 @@ impl SqliteJournal {
         Ok(SqliteJournal { writer, urgency: Urgency::Now })
     }
 
-    /// Returns a journal in the same file that does not wait for the disk, and not at all for the record of a result: what
-    /// it began survives the end of the process, but not a power failure. Use it for runs whose id nobody keeps: no later
-    /// call can repeat theirs, so the records only tell which effects were [interrupted](SqliteJournal::unfinished).
+    /// Returns a journal in the same file that does not wait for the disk, and not at all for the record of a result:
+    /// what it began survives the end of the process, but not a power failure. Use it for runs whose id nobody keeps:
+    /// no later call can repeat theirs, so the records only tell which effects were
+    /// [interrupted](SqliteJournal::unfinished).
     #[must_use]
     pub fn without_sync(&self) -> SqliteJournal {
         SqliteJournal { writer: Arc::clone(&self.writer), urgency: Urgency::NowUnsynced }

@@ -1,8 +1,8 @@
-//! Retention: the oldest entries are removed, and a signed checkpoint stands for them, so that the rest of the chain can
-//! still be verified.
+//! Retention: the oldest entries are removed, and a signed checkpoint stands for them, so that the rest of the chain
+//! can still be verified.
 //!
-//! The signature is a hash with a key that is derived from `signing.key` in the folder of the file. Who can write the file
-//! but not read the key cannot remove entries unnoticed.
+//! The signature is a hash with a key that is derived from `signing.key` in the folder of the file. Who can write the
+//! file but not read the key cannot remove entries unnoticed.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -46,8 +46,8 @@ pub(super) fn read(change: &Transaction<'_>) -> Result<Option<Checkpoint>, Stop>
     Ok(Some(Checkpoint { head, removed }))
 }
 
-/// Removes the oldest entries up to the first that began at a time or later, at most [`BATCH`], and returns their number.
-/// They are verified first: damage is evidence, and stays.
+/// Removes the oldest entries up to the first that began at a time or later, at most [`BATCH`], and returns their
+/// number. They are verified first: damage is evidence, and stays.
 pub(super) fn remove_before(change: &Transaction<'_>, time: SystemTime) -> Result<u64, Stop> {
     let (earlier, before) = (read(change)?, micros(time));
     let mut chain = Follower::new(earlier.map_or_else(Head::start, |own| own.head), None);
