@@ -15,11 +15,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::runtime::Handle;
 use toolwright_core::schema::SchemaError;
 use toolwright_core::{Json, Tool, object};
 use toolwright_json::Object;
-use toolwright_plan::plan_tool_with;
+use toolwright_plan::{PlanThreads, plan_tool_with};
 use toolwright_runtime::bounded::BoundedMap;
 use toolwright_runtime::process::Confinement;
 use toolwright_runtime::redact::known::KnownSecrets;
@@ -155,7 +154,7 @@ pub struct Runner {
     builtins: HashMap<String, Handler>,
     mcp: Option<McpFunctions>,
     plan_tools: Option<PlanToolboxes>,
-    plan_threads: Option<Handle>,
+    plan_threads: Option<PlanThreads>,
     prefabs: HashMap<String, PrefabSettings>,
     compiled: Mutex<BoundedMap<FunctionKey, CompiledTool, ()>>,
 }
@@ -207,7 +206,7 @@ impl Runner {
     }
 
     /// Runs functions that are plans on these threads.
-    pub fn with_plan_threads(mut self, threads: Handle) -> Runner {
+    pub fn with_plan_threads(mut self, threads: PlanThreads) -> Runner {
         self.plan_threads = Some(threads);
         self
     }

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
 use toolwright_catalog::files::{Files, TABLE_FILE};
 use toolwright_catalog::runtime::http::HttpRuntime;
@@ -19,6 +18,7 @@ use toolwright_catalog::signing::SigningKey;
 use toolwright_catalog::tools::LocalCatalog;
 use toolwright_catalog::{Catalog, CatalogError, Dictionary};
 use toolwright_core::Fault;
+use toolwright_plan::PlanThreads;
 use toolwright_runtime::{Handler, process};
 use toolwright_transport::{AddressPolicy, HttpClient, TransportError};
 
@@ -116,7 +116,7 @@ pub struct Functions {
     /// The tools of functions that are plans
     plan_tools: OnceLock<PlanToolboxes>,
     /// The threads of functions that are plans
-    plan_threads: Option<Handle>,
+    plan_threads: PlanThreads,
     runner: OnceCell<Arc<Runner>>,
 }
 
@@ -127,7 +127,7 @@ impl Functions {
         settings: Arc<config::CatalogSettings>,
         builtins: Vec<Handler>,
         mcp: McpFunctions,
-        plan_threads: Option<Handle>,
+        plan_threads: PlanThreads,
     ) -> Functions {
         let mcp = Some(mcp);
         Functions { prefabs, settings, builtins, mcp, plan_threads, ..Functions::default() }
@@ -157,15 +157,13 @@ impl Functions {
         let http = http_client(&self.settings).map_err(|error| unavailable(&error.to_string()))?;
         let mut runner = Runner::new(self.prefabs.files().await?.clone())
             .with_builtins(self.builtins.iter().cloned())
+            .with_plan_threads(self.plan_threads.clone())
             .with_http(HttpRuntime::new(http));
         if let Some(mcp) = &self.mcp {
             runner = runner.with_mcp(mcp.clone());
         }
         if let Some(tools) = self.plan_tools.get() {
             runner = runner.with_plans(Arc::clone(tools));
-        }
-        if let Some(threads) = &self.plan_threads {
-            runner = runner.with_plan_threads(threads.clone());
         }
         for (id, prefab) in &self.settings.prefabs {
             let mut own = PrefabSettings::default();

@@ -140,7 +140,7 @@ impl Live {
             Arc::clone(&catalog),
             builtins.runnable().cloned().collect(),
             servers.functions(),
-            plans.threads(),
+            plans.threads.clone(),
         ));
         let models = CatalogModels::find(&catalog, &routes)?;
         let elsewhere = config.prefab_gateway.as_ref();

@@ -10,14 +10,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{OnceCell, RwLock, broadcast};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use toolwright_core::{Fault, FaultClass};
 use toolwright_plan::journal::SqlitePlanJournal;
-use toolwright_plan::{LocalEngine, Observer, PlanEvent};
+use toolwright_plan::{LocalEngine, Observer, PlanEvent, PlanThreads};
 use toolwright_runtime::Toolbox;
 
 use crate::fault::unavailable;
@@ -28,9 +27,6 @@ pub const PLAN_FILE: &str = "plans.sqlite";
 /// Interval between two removals of runs that ended long ago.
 const PRUNE_INTERVAL: Duration = Duration::from_mins(10);
 
-/// Number of threads that work on runs.
-const THREADS: usize = 2;
-
 /// Number of events that a slow watcher may be behind before it misses some.
 const MAX_BEHIND: usize = 1024;
 
@@ -38,6 +34,7 @@ const MAX_BEHIND: usize = 1024;
 type Watched = HashMap<Arc<str>, broadcast::WeakSender<PlanEvent>>;
 
 /// The runs of a gateway.
+#[derive(Default)]
 pub struct Plans {
     /// The data folder; without one, runs end with the process
     data: OnceLock<PathBuf>,
@@ -49,44 +46,14 @@ pub struct Plans {
     stop: CancellationToken,
     /// Held by each drive
     drives: Arc<RwLock<()>>,
-    /// The threads that work on runs, because large values must not keep the threads of connections
-    threads: Option<Runtime>,
-}
-
-impl Default for Plans {
-    fn default() -> Plans {
-        let mut threads = Builder::new_multi_thread();
-        let threads = threads.worker_threads(THREADS).thread_name("plans").enable_all().build();
-        Plans {
-            data: OnceLock::new(),
-            settings: Mutex::default(),
-            engine: OnceCell::new(),
-            watched: Mutex::default(),
-            stop: CancellationToken::new(),
-            drives: Arc::default(),
-            threads: threads.ok(),
-        }
-    }
-}
-
-impl Drop for Plans {
-    fn drop(&mut self) {
-        // The last owner may be a task, which must not wait for threads.
-        if let Some(threads) = self.threads.take() {
-            threads.shutdown_background();
-        }
-    }
+    /// The threads that work on runs
+    pub threads: PlanThreads,
 }
 
 impl Plans {
     /// Stores runs in a data folder, which must exist, before the first run.
     pub fn set_data(&self, data: PathBuf) {
         let _ = self.data.set(data);
-    }
-
-    /// The threads that work on runs.
-    pub fn threads(&self) -> Option<Handle> {
-        self.threads.as_ref().map(|threads| threads.handle().clone())
     }
 
     /// Changes the settings.
@@ -109,8 +76,7 @@ impl Plans {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Fault> {
-        let Some(threads) = &self.threads else { return Ok(work.await) };
-        AbortOnDropHandle::new(threads.spawn(work)).await.map_err(|error| {
+        AbortOnDropHandle::new(self.threads.spawn(work)).await.map_err(|error| {
             tracing::error!("work on a plan was interrupted: {error}");
             Fault::new(
                 FaultClass::Internal,
@@ -130,10 +96,7 @@ impl Plans {
             let _under_way = drives.read_owned().await;
             drive.await
         };
-        match &self.threads {
-            Some(threads) => threads.spawn(task),
-            None => tokio::spawn(task),
-        }
+        self.threads.spawn(task)
     }
 
     /// Lets runs end after their calls in progress. The future is ready when they have ended.

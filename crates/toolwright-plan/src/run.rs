@@ -7,7 +7,7 @@
 //! | the start of a run, the driver, and one call, on any engine and at any depth | `start`, `drive`, `call`, `scope` |
 //! | runs with what happened to their calls, in memory or in SQLite | `journal` |
 //! | a run as its journal tells it, and its report | `replay`, `report` |
-//! | the memory that runs may take, and how many calls they may make | `memory`, `rate` |
+//! | the memory and the threads that runs may take, and how many calls they may make | `memory`, `threads`, `rate` |
 //! | what happens in a run, for those who watch it | `event` |
 //! | a plan of a saved run, or of calls in any dialect | `record` |
 //! | a plan that a model writes | `make` |
@@ -30,6 +30,7 @@ pub(crate) mod replay;
 mod report;
 pub(crate) mod scope;
 pub(crate) mod start;
+mod threads;
 mod tools;
 
 pub use engine::{Engine, EngineFuture, NewRun, PlanRunError};
@@ -43,4 +44,5 @@ pub use rate::{CallRate, PlanRate};
 pub use record::{RecordError, messages_with_calls, record_messages, record_run};
 pub use report::{RunReport, StepQuestion, StepReport};
 pub use start::blocking;
+pub use threads::PlanThreads;
 pub use tools::plan_tools;

@@ -12,6 +12,7 @@ use crate::plan::{Plan, PlanError, PlanErrorKind, PlanTools, check};
 
 use super::engine::{NewRun, PlanRunError};
 use super::journal::{RunRecord, RunStatus};
+use super::threads;
 
 /// Checks a plan with its inputs, pins its tools, and creates the record of its run. If there are more steps than the
 /// maximum, this is the only error.
@@ -44,6 +45,11 @@ pub(crate) fn check_run(
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, PlanRunError> {
+    let permit = threads::heavy().await;
+    let work = move || {
+        let _permit = permit;
+        work()
+    };
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|error| PlanRunError::Engine(format!("work on a plan was interrupted: {error}")))
 }

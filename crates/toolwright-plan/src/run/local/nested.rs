@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 use toolwright_core::Tool;
@@ -34,6 +33,7 @@ use crate::run::memory::Reservation;
 use crate::run::replay::Replay;
 use crate::run::scope::{RunScope, is_step};
 use crate::run::start::{blocking, now_ms};
+use crate::run::threads::PlanThreads;
 use crate::run::tools::plan_tools;
 
 /// Creates a tool that runs a plan with the tools of a toolbox: its arguments are the inputs of the plan, its output
@@ -50,7 +50,7 @@ pub fn plan_tool(tool: Tool, plan: Arc<Plan>, toolbox: Toolbox) -> Handler {
 pub fn plan_tool_with<F: Future<Output = Toolbox> + Send + 'static>(
     tool: Tool,
     plan: Arc<Plan>,
-    threads: Option<Handle>,
+    threads: Option<PlanThreads>,
     tools: impl Fn(Scope) -> F + Send + Sync + 'static,
 ) -> Handler {
     let deadline = plan.limits.time_ms.map(Duration::from_millis);
