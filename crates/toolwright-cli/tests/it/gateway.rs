@@ -215,11 +215,14 @@ impl Gateway {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
-    /// The peak memory in bytes.
+    /// The peak memory in bytes, without the pages of its program, which are many before it is optimized.
     pub fn peak_memory(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+        let bytes = |name: &str| {
+            let value = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            value.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+        };
+        bytes("VmHWM:") - bytes("RssFile:")
     }
 
     /// Replaces the configuration atomically, and signals a reload.
