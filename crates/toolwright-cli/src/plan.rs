@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use toolwright_core::Json;
+use toolwright_gateway::terminal::{self, counted};
 use toolwright_plan::arazzo::import as import_arazzo;
 use toolwright_plan::{
     MAX_STEPS, Plan as Document, PlanError, View, check, import_view, import_workflow,
@@ -30,7 +31,6 @@ use self::tools::PlanToolOptions;
 pub(super) use self::worker::Worker;
 use super::exit::{self, Failure, Result};
 use super::input;
-use toolwright_gateway::terminal::{self, counted};
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]

@@ -113,16 +113,14 @@ fn is_path(span: &str) -> bool {
 /// below. Without a folder the path may be the end of one, and a name alone is not looked for.
 fn is_source(tree: &Tree, folder: Option<&str>, span: &str) -> bool {
     let is_name = !span.contains('/');
-    let is_it = |source: &Source| match folder.and_then(|own| source.path.strip_prefix(own)) {
-        Some(inside) => {
-            let before = inside.strip_suffix(span);
-            before.is_some_and(|before| before.is_empty() || is_name && before.ends_with('/'))
-        }
-        None if folder.is_some() => source.path == span,
-        None => {
-            let before = source.path.strip_suffix(span);
-            before.is_some_and(|before| before.is_empty() || before.ends_with(['/', '-']))
-        }
+    let is_it = |source: &Source| {
+        let below = folder.map_or(Some(&*source.path), |own| source.path.strip_prefix(own));
+        let before = below.and_then(|below| below.strip_suffix(span));
+        source.path == span
+            || before.is_some_and(|before| match folder {
+                Some(_) => before.is_empty() || is_name && before.ends_with('/'),
+                None => before.is_empty() || before.ends_with(['/', '-']),
+            })
     };
     folder.is_none() && is_name || tree.rust().any(is_it)
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use toolwright_gateway::plans::config::TemporalServer;
 use toolwright_plan::Engine;
 use toolwright_plan::journal::{PlanJournal, PlanJournalError, RunFilter, RunSummary};
 #[cfg(feature = "temporal")]
@@ -14,7 +15,6 @@ use toolwright_transport::secret::SecretString;
 use super::run::journal;
 use super::tools::PlanToolOptions;
 use crate::exit::Failure;
-use toolwright_gateway::plans::config::TemporalServer;
 
 /// The command that builds Toolwright with Temporal.
 #[cfg(not(feature = "temporal"))]
