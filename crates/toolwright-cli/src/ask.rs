@@ -103,7 +103,7 @@ impl Ask {
                 let recording = recorded.map_err(exit::failed)?;
                 super::plan::record::write(&recording, Some(file))?;
             }
-            gateway.telemetry.flush().await.map_err(exit::failed)?;
+            gateway.telemetry.close().await.map_err(exit::failed)?;
             Ok::<_, Failure>(finished)
         })?;
         let answer = if self.json {

@@ -103,7 +103,7 @@ impl Call {
                 }
             }
         };
-        gateway.telemetry.flush().await.map_err(exit::failed)?;
+        gateway.telemetry.close().await.map_err(exit::failed)?;
         if self.json {
             exit::print_json(document(&call.name, &done))?;
         }

@@ -131,7 +131,7 @@ async fn serve(config: &Config) -> Result<()> {
     let input = tokio::io::BufReader::new(tokio::io::stdin());
     let output = tokio::io::stdout();
     let served = serve_stdio(Server::new(), exchange, input, output).await;
-    gateway.telemetry.flush().await.map_err(exit::failed)?;
+    gateway.telemetry.close().await.map_err(exit::failed)?;
     served.map_err(exit::io("stdin"))
 }
 
@@ -259,7 +259,7 @@ impl Test {
             let toolbox = toolbox.with_journal(gateway.stores.journal.shared());
             let toolbox = toolbox.with_ledger(gateway.telemetry.ledger());
             let called = self.call(&toolbox, tool).await;
-            gateway.telemetry.flush().await.map_err(exit::failed)?;
+            gateway.telemetry.close().await.map_err(exit::failed)?;
             return called;
         }
         let reports = toolbox.source_reports();

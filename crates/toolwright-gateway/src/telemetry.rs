@@ -165,6 +165,13 @@ impl Telemetry {
         self.0.records.flush().await
     }
 
+    /// Does so at the end of a process, which may leave threads behind that hold the ledger. What they record is not
+    /// missed if it is lost.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.flush().await?;
+        self.0.records.close().await
+    }
+
     /// Whether exchanges are exported as spans.
     fn traces(&self) -> bool {
         self.0.traces.load(Ordering::Relaxed)

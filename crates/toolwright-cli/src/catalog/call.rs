@@ -67,7 +67,7 @@ impl Call {
         let tool = local.runner.tool(&version, function);
         let tool = tool.map_err(exit::failed)?;
         let done = call(&toolbox, &caller, &tool, arguments).await?;
-        gateway.telemetry.flush().await.map_err(exit::failed)?;
+        gateway.telemetry.close().await.map_err(exit::failed)?;
         if let Some(error) = &done.error {
             return Err(exit::call_failed(error));
         }

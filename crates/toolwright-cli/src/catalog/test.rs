@@ -75,7 +75,7 @@ impl Test {
         for check in opened.local.runner.check(&version, functions).await {
             tested.push(self.test_function(&opened, &version, check).await?);
         }
-        opened.gateway.telemetry.flush().await.map_err(exit::failed)?;
+        opened.gateway.telemetry.close().await.map_err(exit::failed)?;
         write(common, &version, &tested)?;
         match tested.iter().filter(|own| !own.problems.is_empty()).count() {
             0 => Ok(()),

@@ -129,6 +129,14 @@ impl Records {
         }
     }
 
+    /// Waits until all entries are written, and records that none is missing.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        match self {
+            Records::Memory(_) => Ok(()),
+            Records::File(ledger) => ledger.close().await,
+        }
+    }
+
     /// Whether bodies are recorded.
     pub(super) fn wants_payloads(&self) -> bool {
         self.ledger().wants_data()

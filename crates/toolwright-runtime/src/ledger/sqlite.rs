@@ -185,7 +185,17 @@ impl SqliteLedger {
     /// Waits until all recorded entries are written. Fails if the file was removed or replaced.
     /// After an error no entry is lost, and `flush` may be called again.
     pub async fn flush(&self) -> Result<(), StoreError> {
-        let written = self.backlog.write(self.writer.sender()?, self.data, Occasion::Flush);
+        self.write(Occasion::Flush).await
+    }
+
+    /// Waits until all recorded entries are written, and records that this process has lost none, also if it then
+    /// ends without dropping the ledger.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.write(Occasion::Close).await
+    }
+
+    async fn write(&self, occasion: Occasion) -> Result<(), StoreError> {
+        let written = self.backlog.write(self.writer.sender()?, self.data, occasion);
         written.await.map_err(|_| StoreError::Closed)?
     }
 

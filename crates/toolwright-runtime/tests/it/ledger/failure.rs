@@ -173,6 +173,31 @@ fn entries_that_a_kill_may_have_lost_are_a_gap() {
     });
 }
 
+#[test]
+fn a_ledger_that_was_closed_before_the_kill_has_no_gap() {
+    const CLOSED: &str = "ledger::failure::a_ledger_that_was_closed_before_the_kill_has_no_gap";
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    if let Some(role) = process::role() {
+        runtime.block_on(async {
+            let ledger = SqliteLedger::open(&role[0]).unwrap();
+            ledger.record(entry(0));
+            ledger.close().await.unwrap();
+            process::say("closed");
+            process::hear();
+        });
+        process::leave()
+    }
+    let (_folder, path) = place();
+    let mut player = Player::start(CLOSED, &[path.to_str().unwrap()]);
+    assert_eq!(player.next().as_deref(), Some("closed"));
+    player.kill();
+    runtime.block_on(async {
+        let ledger = SqliteLedger::open(&path).unwrap();
+        assert_eq!(ledger.verify().await.unwrap().entries, 1);
+        assert_eq!(ledger.gaps().await.unwrap(), []);
+    });
+}
+
 fn record_until_killed(path: &Path) -> ! {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
