@@ -48,7 +48,8 @@ pub fn check(property: impl Fn(u64)) {
     property(seed);
 }
 
-/// Checks a property of generated values with the seed of this run.
+/// Checks a property of generated values with the seed of this run. The seed that most runs have in common checks a
+/// third of the cases, so that an edit is tested in seconds; every other seed checks all.
 pub fn check_values<S: Strategy>(
     name: impl Display,
     cases: u32,
@@ -57,6 +58,7 @@ pub fn check_values<S: Strategy>(
 ) {
     check(|seed| {
         let rng_seed = RngSeed::Fixed(seed);
+        let cases = if seed == FIXED { cases.div_ceil(3) } else { cases };
         let config = Config { cases, failure_persistence: None, rng_seed, ..Config::default() };
         let outcome = TestRunner::new(config).run(strategy, &property);
         outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
