@@ -215,14 +215,20 @@ impl Gateway {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
-    /// The peak memory in bytes, without the pages of its program, which are many before it is optimized.
+    /// The peak memory in bytes.
     pub fn peak_memory(&self) -> usize {
+        self.memory("VmHWM:")
+    }
+
+    /// The memory of the pages of its program, which are many before it is optimized.
+    pub fn program_memory(&self) -> usize {
+        self.memory("RssFile:")
+    }
+
+    fn memory(&self, name: &str) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let bytes = |name: &str| {
-            let value = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-            value.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
-        };
-        bytes("VmHWM:") - bytes("RssFile:")
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
     }
 
     /// Replaces the configuration atomically, and signals a reload.

@@ -25,7 +25,7 @@ fn gateway() -> Gateway {
 }
 
 fn assert_bounded(gateway: &Gateway, what: &str) {
-    let peak = gateway.peak_memory();
+    let peak = gateway.peak_memory() - gateway.program_memory();
     assert!(peak < MEMORY + BESIDE, "{what}: {} MB", peak >> 20);
     assert_well(gateway);
 }
