@@ -79,7 +79,7 @@ struct Answered {
 impl Approvals {
     /// Shows or answers approvals.
     pub(crate) fn run(self) -> Result<()> {
-        tools::runtime()?.block_on(self.start())
+        tools::block_on(self.start())?
     }
 
     async fn start(self) -> Result<()> {

@@ -80,7 +80,7 @@ impl Ask {
             let hint = "say what you want, such as: toolwright ask \"git status\"";
             return Err(Failure::usage("the question is empty").with_hint(hint));
         }
-        let finished = tools::runtime()?.block_on(async {
+        let finished = tools::block_on(async {
             let gateway = tools::open(&self.tools.config()?)?;
             let live = gateway.live();
             let model = live.routes.model(&self.model).map_err(|fault| {
@@ -105,7 +105,7 @@ impl Ask {
             }
             gateway.telemetry.close().await.map_err(exit::failed)?;
             Ok::<_, Failure>(finished)
-        })?;
+        })??;
         let answer = if self.json {
             Json::Object(response::write(&summarize(&finished))).pretty()
         } else {

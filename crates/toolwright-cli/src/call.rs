@@ -63,12 +63,12 @@ impl Call {
     /// Makes the call, or lists the tools.
     pub(crate) fn run(mut self) -> Result<()> {
         let tool = self.tool.take().filter(|_| !self.list);
-        tools::runtime()?.block_on(async {
+        tools::block_on(async {
             match tool {
                 Some(tool) => self.call(tool).await,
                 None => self.list().await,
             }
-        })
+        })?
     }
 
     async fn list(&self) -> Result<()> {

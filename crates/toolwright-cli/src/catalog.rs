@@ -144,8 +144,8 @@ impl Catalog {
         let Catalog { action, common } = self;
         match action {
             Action::Add(add) => add.run(&common),
-            Action::Call(call) => tools::runtime()?.block_on(call.run(&common)),
-            Action::Test(test) => tools::runtime()?.block_on(test.run(&common)),
+            Action::Call(call) => tools::block_on(call.run(&common))?,
+            Action::Test(test) => tools::block_on(test.run(&common))?,
             Action::Search(search) => search.run(&common),
             Action::Recommend(recommend) => recommend.run(&common),
             Action::List => show::list(&common, &common.open()?),

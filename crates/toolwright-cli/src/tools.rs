@@ -2,10 +2,11 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use clap::Args;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use toolwright_core::{Json, Tool, object};
 use toolwright_gateway::config::ConfigError;
 use toolwright_gateway::telemetry::{RequestId, Telemetry};
@@ -107,9 +108,13 @@ pub(crate) fn warn(toolbox: &Toolbox) {
     }
 }
 
-/// Creates the runtime. Commands that do not need it do not pay for it.
-pub(crate) fn runtime() -> Result<Runtime> {
-    Builder::new_current_thread().enable_all().build().map_err(exit::io("runtime"))
+/// Waits for the work of a command. Commands that do not need a runtime do not pay for it.
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T> {
+    let runtime =
+        Builder::new_current_thread().enable_all().build().map_err(exit::io("runtime"))?;
+    // One type, so that the executor is compiled once.
+    let work: Pin<Box<dyn Future<Output = T>>> = Box::pin(work);
+    Ok(runtime.block_on(work))
 }
 
 /// Whether stdin and stderr are a terminal, so that a person can approve calls.

@@ -15,6 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -350,43 +351,45 @@ impl Client {
         opening.await.map_err(crashed)?
     }
 
-    async fn open(&self) -> Result<Arc<Connection>, ClientError> {
-        let mut state = self.0.state.lock().await;
-        if let Some(connection) = state.connection.as_ref().filter(|own| !own.has_ended()) {
-            return Ok(connection.clone());
-        }
-        state.connection = None;
-        let mut backoff = FIRST_BACKOFF;
-        if let Some(failure) = &state.failure {
-            if Instant::now() < failure.until {
-                return Err(failure.error.clone());
+    fn open(&self) -> BoxFuture<'_, Result<Arc<Connection>, ClientError>> {
+        Box::pin(async move {
+            let mut state = self.0.state.lock().await;
+            if let Some(connection) = state.connection.as_ref().filter(|own| !own.has_ended()) {
+                return Ok(connection.clone());
             }
-            backoff = (failure.backoff * 2).min(MAX_BACKOFF);
-        }
-        let Inner { name, address, changes, .. } = &*self.0;
-        match Connection::open(name, address, state.era, changes.clone()).await {
-            Ok(connection) => {
-                let connection = Arc::new(connection);
-                state.era = Some(connection.info.era());
-                state.failure = None;
-                state.connection = Some(connection.clone());
-                let info = Some(connection.info.clone());
-                *self.0.last_info.lock() = info;
-                if std::mem::replace(&mut state.was_connected, true) {
-                    // Everything may have changed meanwhile.
-                    changes.all_changed();
+            state.connection = None;
+            let mut backoff = FIRST_BACKOFF;
+            if let Some(failure) = &state.failure {
+                if Instant::now() < failure.until {
+                    return Err(failure.error.clone());
                 }
-                Ok(connection)
+                backoff = (failure.backoff * 2).min(MAX_BACKOFF);
             }
-            Err(error) => {
-                let error = self.unconnected(error);
-                // The server may have been replaced by one of the other era.
-                state.era = None;
-                let until = Instant::now() + backoff;
-                state.failure = Some(Failure { error: error.clone(), until, backoff });
-                Err(error)
+            let Inner { name, address, changes, .. } = &*self.0;
+            match Connection::open(name, address, state.era, changes.clone()).await {
+                Ok(connection) => {
+                    let connection = Arc::new(connection);
+                    state.era = Some(connection.info.era());
+                    state.failure = None;
+                    state.connection = Some(connection.clone());
+                    let info = Some(connection.info.clone());
+                    *self.0.last_info.lock() = info;
+                    if std::mem::replace(&mut state.was_connected, true) {
+                        // Everything may have changed meanwhile.
+                        changes.all_changed();
+                    }
+                    Ok(connection)
+                }
+                Err(error) => {
+                    let error = self.unconnected(error);
+                    // The server may have been replaced by one of the other era.
+                    state.era = None;
+                    let until = Instant::now() + backoff;
+                    state.failure = Some(Failure { error: error.clone(), until, backoff });
+                    Err(error)
+                }
             }
-        }
+        })
     }
 
     /// The error of requests that were not sent because there is no connection.

@@ -25,11 +25,11 @@ pub(super) fn manifest(
     let (Some(client), Some(settings)) = (servers.client(name), config.mcp.get(name)) else {
         return Err(crate::mcp::unknown(config, name));
     };
-    let listed = tools::runtime()?.block_on(async {
+    let listed = tools::block_on(async {
         let listed = client.list_tools().await;
         client.close().await;
         listed
-    });
+    })?;
     let listed =
         listed.map_err(|error| Failure::failed(terminal::plain(&error.operator_text())))?;
     let (mut functions, mut left_out) = (Vec::new(), Vec::new());

@@ -49,7 +49,7 @@ impl Make {
             return Err(Failure::failed(message).with_hint(hint));
         }
         let tools = options.tools.load_for(&task)?;
-        let made = tools::runtime()?.block_on(make_plan(&model, &task, &tools, max_attempts));
+        let made = tools::block_on(make_plan(&model, &task, &tools, max_attempts))?;
         let MadePlan { plan, .. } = made.map_err(|error| match &error {
             MakeError::Invalid { errors, .. } => {
                 super::show(errors);

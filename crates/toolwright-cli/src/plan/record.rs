@@ -37,7 +37,7 @@ impl Record {
     pub(super) fn run(self) -> Result<(), Failure> {
         let recording = match (&self.calls, &self.run) {
             (Some(file), _) => self.of_calls(file)?,
-            (None, Some(run)) => tools::runtime()?.block_on(self.of_run(run))?,
+            (None, Some(run)) => tools::block_on(self.of_run(run))??,
             (None, None) => return Err(Failure::usage("pass a run, or --calls FILE")),
         };
         if self.json {

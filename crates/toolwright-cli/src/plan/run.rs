@@ -171,7 +171,7 @@ impl Fork {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Fork { run, step, args, options } = self;
         let arguments = args.as_deref().map(document).transpose()?.map(templates).transpose()?;
-        tools::runtime()?.block_on(async {
+        tools::block_on(async {
             if options.engine.remote(Some(&run), None, &options.tools).await?.is_some() {
                 return Err(Failure::usage("only runs of the local engine can be forked"));
             }
@@ -179,7 +179,7 @@ impl Fork {
             let forked = engine.fork(&run, &step, arguments, Caller::default()).await;
             let forked = forked.inspect(|run| announce(run)).map_err(failed)?;
             options.watch(&engine, &forked).await
-        })
+        })?
     }
 }
 
@@ -227,14 +227,14 @@ impl RunOptions {
         changed_tools: bool,
         start: impl AsyncFnOnce(&dyn Engine) -> Result<Arc<str>, Failure>,
     ) -> Result<(), Failure> {
-        tools::runtime()?.block_on(async {
+        tools::block_on(async {
             let remote = self.engine.remote(run, self.parallel, &self.tools).await?;
             let engine: Box<dyn Engine> = match remote {
                 Some(engine) => engine,
                 None => Box::new(self.local(changed_tools).await?),
             };
             self.watch(&*engine, &start(&*engine).await?).await
-        })
+        })?
     }
 
     async fn local(&self, changed_tools: bool) -> Result<LocalEngine, Failure> {
@@ -299,7 +299,7 @@ impl Runs {
     pub(super) fn run(self) -> Result<(), Failure> {
         let filter =
             RunFilter { status: self.status, limit: Some(self.limit), ..RunFilter::default() };
-        let runs = tools::runtime()?.block_on(async {
+        let runs = tools::block_on(async {
             let local = journal(&self.tools)?.list(&filter).await.map_err(exit::failed)?;
             // A wrong configuration is an error, and not an unreachable server.
             self.temporal.server(&self.tools)?;
@@ -313,7 +313,7 @@ impl Runs {
             runs.sort_by_key(|(_, run)| std::cmp::Reverse(run.created_ms));
             runs.truncate(self.limit);
             Ok::<_, Failure>(runs)
-        })?;
+        })??;
         if self.json {
             let runs = runs.iter().map(|(engine, run)| {
                 let mut out = object! {"run": &*run.id, "engine": *engine};
@@ -337,10 +337,10 @@ impl Runs {
 
 impl Show {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let report = tools::runtime()?.block_on(async {
+        let report = tools::block_on(async {
             let engine = any_engine(&self.run, &self.engine, &self.tools).await?;
             engine.report(&self.run).await.map_err(failed)
-        })?;
+        })??;
         if self.json {
             return exit::print_json(report.to_json());
         }
@@ -356,10 +356,10 @@ impl Show {
 
 /// Returns the report of a run.
 pub(super) fn report(tools: &PlanToolOptions, run: &str) -> Result<RunReport, Failure> {
-    tools::runtime()?.block_on(async {
+    tools::block_on(async {
         let engine = engine(tools, false).await?;
         engine.report(run).await.map_err(failed)
-    })
+    })?
 }
 
 fn row(step: &toolwright_plan::StepReport) -> [String; 5] {
@@ -375,23 +375,23 @@ fn row(step: &toolwright_plan::StepReport) -> [String; 5] {
 
 impl Cancel {
     pub(super) fn run(self) -> Result<(), Failure> {
-        tools::runtime()?.block_on(async {
+        tools::block_on(async {
             let engine = any_engine(&self.run, &self.engine, &self.tools).await?;
             engine.cancel(&self.run).await.map_err(failed)
-        })
+        })?
     }
 }
 
 impl Delete {
     pub(super) fn run(self) -> Result<(), Failure> {
-        tools::runtime()?.block_on(async {
+        tools::block_on(async {
             let journal = journal(&self.tools)?;
             let deleted = async {
                 let _claim = journal.claim(&self.run).await?;
                 journal.delete(&self.run).await
             };
             deleted.await.map_err(exit::failed)
-        })
+        })?
     }
 }
 

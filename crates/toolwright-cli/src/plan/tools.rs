@@ -51,7 +51,7 @@ impl PlanToolOptions {
         let hidden = hidden_names(&self.hide);
         let Some(file) = &self.tools else {
             let names: BTreeSet<&str> = names.collect();
-            let tools = tools::runtime()?.block_on(self.configured(&names))?;
+            let tools = tools::block_on(self.configured(&names))??;
             return Ok(tools.with_hidden(&hidden));
         };
         let read = tool::read_all(input::json(Some(file))?);
@@ -65,7 +65,7 @@ impl PlanToolOptions {
         if self.tools.is_some() {
             return self.load(std::iter::empty());
         }
-        let tools = tools::runtime()?.block_on(async {
+        let tools = tools::block_on(async {
             let toolbox = self.open().await?;
             tools::warn(&toolbox);
             let mut names: BTreeSet<String> = toolbox.names().map(str::to_owned).collect();
@@ -75,7 +75,7 @@ impl PlanToolOptions {
             names.extend(listed.iter().map(|tool| tool.name.clone()));
             names.extend(self.functions_for(task)?);
             Ok::<_, Failure>(plan_tools(&toolbox, names.iter().map(String::as_str)).await)
-        })?;
+        })??;
         Ok(tools.with_hidden(&hidden_names(&self.hide)))
     }
 

@@ -38,7 +38,7 @@ impl Worker {
     /// Works until SIGTERM or SIGINT, and then until the calls in progress have ended.
     #[allow(clippy::print_stderr)]
     pub(crate) fn run(self) -> Result<(), Failure> {
-        tools::runtime()?.block_on(async {
+        tools::block_on(async {
             let toolbox = self.tools.toolbox(self.yes).await?;
             let count = counted(toolbox.tools().len(), "tool", "tools");
             let queue = self.task_queue;
@@ -58,6 +58,6 @@ impl Worker {
             };
             let ended = worker.run(|| eprintln!("{ready}"), stopped).await;
             ended.map_err(exit::failed)
-        })
+        })?
     }
 }

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
+use tokio::task::JoinHandle;
 use toolwright_runtime::call::journal::JournalError;
 use toolwright_runtime::store::StoreError;
 
@@ -73,6 +75,22 @@ impl GatewayServer {
     /// Serves until the server was told to stop and the requests in progress have ended. Runs of plans that have not
     /// ended by then are waited for, unless `impatient` is ready before.
     pub async fn run(self, impatient: impl Future<Output = ()>) -> Result<Ended, ServeError> {
+        let (telemetry, responses) =
+            (self.gateway.telemetry.clone(), Arc::clone(&self.gateway.responses));
+        let (ended, stopped) = self.start();
+        let ended = ended.await;
+        tokio::select! {
+            _ = stopped => {}
+            () = impatient => {}
+        }
+        telemetry.flush().await?;
+        responses.flush().await?;
+        Ok(ended)
+    }
+
+    /// Starts the tasks beside the server. Returns the server, and the task that waits for runs of plans once it was
+    /// told to stop.
+    fn start(self) -> (BoxFuture<'static, Ended>, JoinHandle<()>) {
         let GatewayServer { gateway, server, drain_timeout } = self;
         gateway.live().follow(&gateway.announcer);
         tokio::spawn(gateway.telemetry.clone().watch());
@@ -90,15 +108,7 @@ impl GatewayServer {
             // What has not ended by then is interrupted.
             drop(tokio::time::timeout(drain_timeout, plans.stop()).await);
         });
-        let (telemetry, responses) = (gateway.telemetry.clone(), Arc::clone(&gateway.responses));
         let router = Router::new(gateway, server.health(), server.address());
-        let ended = server.run(Arc::new(router)).await;
-        tokio::select! {
-            _ = stopped => {}
-            () = impatient => {}
-        }
-        telemetry.flush().await?;
-        responses.flush().await?;
-        Ok(ended)
+        (Box::pin(server.run(Arc::new(router))), stopped)
     }
 }

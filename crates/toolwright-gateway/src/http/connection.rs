@@ -13,9 +13,10 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulConnection;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use toolwright_core::{Fault, FaultClass};
 
 use super::answer::Answer;
@@ -56,7 +57,7 @@ pub(super) async fn open<S: Service>(
 ) -> ConnectionEnd {
     let settings = Arc::clone(&context.settings);
     let Some(tls) = &settings.tls else {
-        return serve(socket, context, service, watch).await;
+        return serve(Either::Left(socket), context, service, watch).await;
     };
     let patience = Instant::now() + settings.limits.header_timeout;
     let shaken = tokio::select! {
@@ -64,21 +65,20 @@ pub(super) async fn open<S: Service>(
         () = watch.reached(Phase::Draining) => return ConnectionEnd::Own,
     };
     match shaken {
-        Ok(Ok(socket)) => serve(socket, context, service, watch).await,
+        Ok(Ok(socket)) => serve(Either::Right(Box::new(socket)), context, service, watch).await,
         Ok(Err(_)) | Err(_) => ConnectionEnd::Own,
     }
 }
 
-async fn serve<I, S>(
-    mut io: I,
+/// The byte stream of a client, with or without TLS. One type, so that HTTP is compiled once for both.
+type ClientStream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
+
+async fn serve<S: Service>(
+    mut io: ClientStream,
     context: ConnectionContext,
     service: Arc<S>,
     mut watch: Watch,
-) -> ConnectionEnd
-where
-    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    S: Service,
-{
+) -> ConnectionEnd {
     let settings = Arc::clone(&context.settings);
     let watchdog = Arc::clone(&context.watchdog);
     let patience = Instant::now() + settings.limits.header_timeout;

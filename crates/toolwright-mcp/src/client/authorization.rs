@@ -16,6 +16,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use futures_util::future::BoxFuture;
 use http::{StatusCode, Uri};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -175,26 +176,28 @@ impl Authorization {
     }
 
     /// Returns a token that is valid now, or none if a login is necessary.
-    pub async fn token(&self) -> Result<Option<Arc<Token>>, OAuthError> {
-        let known = self.source.lock().clone();
-        let source = match known {
-            Some(source) => source,
-            None => match self.stored_client().await? {
-                Some(client) => self.use_client(client),
-                None => return Ok(None),
-            },
-        };
-        match source.tokens.token().await {
-            Ok(token) => Ok(Some(token)),
-            Err(error) if error.needs_login() => match self.stored_client().await? {
-                // The user has logged in again, with another client.
-                Some(client) if !is_same(&client, &source.client) => {
-                    self.use_client(client).tokens.token().await.map(Some)
-                }
-                _ => Ok(None),
-            },
-            Err(error) => Err(error),
-        }
+    pub fn token(&self) -> BoxFuture<'_, Result<Option<Arc<Token>>, OAuthError>> {
+        Box::pin(async move {
+            let known = self.source.lock().clone();
+            let source = match known {
+                Some(source) => source,
+                None => match self.stored_client().await? {
+                    Some(client) => self.use_client(client),
+                    None => return Ok(None),
+                },
+            };
+            match source.tokens.token().await {
+                Ok(token) => Ok(Some(token)),
+                Err(error) if error.needs_login() => match self.stored_client().await? {
+                    // The user has logged in again, with another client.
+                    Some(client) if !is_same(&client, &source.client) => {
+                        self.use_client(client).tokens.token().await.map(Some)
+                    }
+                    _ => Ok(None),
+                },
+                Err(error) => Err(error),
+            }
+        })
     }
 
     /// Returns a token for a request. If there was none a moment ago, the store is not asked again: most servers want
@@ -327,33 +330,37 @@ impl Authorization {
         Source { client, tokens }
     }
 
-    async fn obtain(
-        &self,
-        challenge: &Challenge,
-        registration: &mut Option<Registration>,
-    ) -> Result<(), OAuthError> {
-        let Discovered { resource, scopes, server } = self.discover(challenge).await?;
-        let known = self.source.lock().as_ref().map(|source| source.client.clone());
-        let earlier = if known.is_some() { known } else { self.stored_client().await? };
-        let earlier = earlier.filter(|client| client.issuer() == server.issuer);
-        let earlier = earlier.as_ref().map(OAuthClient::scopes).unwrap_or_default();
-        let wanted = if challenge.scopes.is_empty() { &scopes } else { &challenge.scopes };
-        let scopes = select_scopes(&[&self.scopes, earlier, wanted], &server.scopes_supported);
-        let complete = |client: OAuthClient| {
-            client.with_resource(resource).with_scopes(scopes).stored_with_tokens()
-        };
-        if let Some(own) = self.client.as_ref().filter(|own| own.is_own_user) {
-            let source = self.keep(complete(self.registered(own, server)?));
-            return source.tokens.token().await.map(drop);
-        }
-        let issuer = server.issuer.clone();
-        let Some(handler) = &self.handler else { return Err(OAuthError::LoginRequired { issuer }) };
-        let redirect_uri = handler.redirect_uri();
-        let client = complete(self.identify(server, &redirect_uri, registration).await?);
-        let login = client.authorize(&redirect_uri)?;
-        let callback = handler.log_in(&login).await?;
-        let token = client.finish(login, &callback).await?;
-        self.keep(client).tokens.set(token).await
+    fn obtain<'a>(
+        &'a self,
+        challenge: &'a Challenge,
+        registration: &'a mut Option<Registration>,
+    ) -> BoxFuture<'a, Result<(), OAuthError>> {
+        Box::pin(async move {
+            let Discovered { resource, scopes, server } = self.discover(challenge).await?;
+            let known = self.source.lock().as_ref().map(|source| source.client.clone());
+            let earlier = if known.is_some() { known } else { self.stored_client().await? };
+            let earlier = earlier.filter(|client| client.issuer() == server.issuer);
+            let earlier = earlier.as_ref().map(OAuthClient::scopes).unwrap_or_default();
+            let wanted = if challenge.scopes.is_empty() { &scopes } else { &challenge.scopes };
+            let scopes = select_scopes(&[&self.scopes, earlier, wanted], &server.scopes_supported);
+            let complete = |client: OAuthClient| {
+                client.with_resource(resource).with_scopes(scopes).stored_with_tokens()
+            };
+            if let Some(own) = self.client.as_ref().filter(|own| own.is_own_user) {
+                let source = self.keep(complete(self.registered(own, server)?));
+                return source.tokens.token().await.map(drop);
+            }
+            let issuer = server.issuer.clone();
+            let Some(handler) = &self.handler else {
+                return Err(OAuthError::LoginRequired { issuer });
+            };
+            let redirect_uri = handler.redirect_uri();
+            let client = complete(self.identify(server, &redirect_uri, registration).await?);
+            let login = client.authorize(&redirect_uri)?;
+            let callback = handler.log_in(&login).await?;
+            let token = client.finish(login, &callback).await?;
+            self.keep(client).tokens.set(token).await
+        })
     }
 
     /// Finds the authorization server.

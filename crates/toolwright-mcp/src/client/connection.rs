@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use futures_util::future::try_join_all;
+use futures_util::future::{BoxFuture, try_join_all};
 use http::StatusCode;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -149,8 +149,11 @@ impl Connection {
     }
 
     /// Sends a request and returns its result. Input that the server asks for is given by the interaction.
-    pub(super) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Object, ClientError> {
-        self.core.request(outgoing).await
+    pub(super) fn request<'a>(
+        &'a self,
+        outgoing: Outgoing<'a>,
+    ) -> BoxFuture<'a, Result<Object, ClientError>> {
+        Box::pin(self.core.request(outgoing))
     }
 }
 

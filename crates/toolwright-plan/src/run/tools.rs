@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 use toolwright_runtime::error::CallErrorKind;
 use toolwright_runtime::handler::Handler;
 use toolwright_runtime::settings::{Effect, Fill};
@@ -13,11 +13,14 @@ use crate::plan::{PlanTool, PlanTools, Resource, ResourceUse};
 /// Returns the named tools of a toolbox, such as those of [the steps of a
 /// plan](crate::plan::Plan::tool_names). A tool whose source fails is marked as unavailable, a name
 /// without a tool is left out. The names of all tools are known for suggestions.
-pub async fn plan_tools<'n>(
-    toolbox: &Toolbox,
-    names: impl IntoIterator<Item = &'n str>,
-) -> PlanTools {
-    let names: BTreeSet<&str> = names.into_iter().collect();
+pub fn plan_tools<'a>(
+    toolbox: &'a Toolbox,
+    names: impl IntoIterator<Item = &'a str>,
+) -> BoxFuture<'a, PlanTools> {
+    Box::pin(find_all(toolbox, names.into_iter().collect()))
+}
+
+async fn find_all(toolbox: &Toolbox, names: BTreeSet<&str>) -> PlanTools {
     let resolved = join_all(names.iter().map(|name| toolbox.resolve(name))).await;
     let (mut found, mut unavailable, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for (name, resolved) in names.into_iter().zip(resolved) {

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
 use toolwright_core::event::join::Joiner;
 use toolwright_core::{Event, Fault, FaultClass, Request, Response};
@@ -49,51 +50,55 @@ pub(super) const LIMIT: &str = "The run reached its limit before this call was m
 
 impl Run {
     /// Runs one step. Returns whether there is more to do.
-    pub(super) async fn advance(&mut self) -> Result<bool, RunError> {
-        if let Some(error) = &self.stopped {
-            return Err(error.clone());
-        }
-        let deadline = self.deadline();
-        match &mut self.phase {
-            Phase::Idle => self.begin(),
-            Phase::Asking(asked) => match interruptible(&self.session, deadline, asked).await {
-                Ok(answer) => {
-                    self.phase = Phase::Idle;
-                    self.phase = Phase::Streaming(answer?, Box::default());
-                    Ok(true)
-                }
-                Err(interrupt) => self.interrupted(interrupt),
-            },
-            Phase::Responding(asked) => match interruptible(&self.session, deadline, asked).await {
-                Ok(answer) => {
-                    self.phase = Phase::Idle;
-                    self.on_response(answer?)
-                }
-                Err(interrupt) => self.interrupted(interrupt),
-            },
-            Phase::Streaming(stream, _) => {
-                match interruptible(&self.session, deadline, stream.next()).await {
-                    Ok(event) => self.on_event(event),
-                    Err(interrupt) => self.interrupted(interrupt),
-                }
+    pub(super) fn advance(&mut self) -> BoxFuture<'_, Result<bool, RunError>> {
+        Box::pin(async move {
+            if let Some(error) = &self.stopped {
+                return Err(error.clone());
             }
-            Phase::Calling(calls) => {
-                match interruptible(&self.session, deadline, &mut *calls).await {
-                    Ok(called) => {
+            let deadline = self.deadline();
+            match &mut self.phase {
+                Phase::Idle => self.begin(),
+                Phase::Asking(asked) => match interruptible(&self.session, deadline, asked).await {
+                    Ok(answer) => {
                         self.phase = Phase::Idle;
-                        self.record(called);
+                        self.phase = Phase::Streaming(answer?, Box::default());
                         Ok(true)
                     }
-                    Err(interrupt) => {
-                        // The toolbox ends its calls itself and returns a result for each.
-                        self.session.cancel.cancel();
-                        let called = calls.await;
-                        self.record(called);
-                        self.interrupted(interrupt)
+                    Err(interrupt) => self.interrupted(interrupt),
+                },
+                Phase::Responding(asked) => {
+                    match interruptible(&self.session, deadline, asked).await {
+                        Ok(answer) => {
+                            self.phase = Phase::Idle;
+                            self.on_response(answer?)
+                        }
+                        Err(interrupt) => self.interrupted(interrupt),
+                    }
+                }
+                Phase::Streaming(stream, _) => {
+                    match interruptible(&self.session, deadline, stream.next()).await {
+                        Ok(event) => self.on_event(event),
+                        Err(interrupt) => self.interrupted(interrupt),
+                    }
+                }
+                Phase::Calling(calls) => {
+                    match interruptible(&self.session, deadline, &mut *calls).await {
+                        Ok(called) => {
+                            self.phase = Phase::Idle;
+                            self.record(called);
+                            Ok(true)
+                        }
+                        Err(interrupt) => {
+                            // The toolbox ends its calls itself and returns a result for each.
+                            self.session.cancel.cancel();
+                            let called = calls.await;
+                            self.record(called);
+                            self.interrupted(interrupt)
+                        }
                     }
                 }
             }
-        }
+        })
     }
 
     /// Chooses the next operation when none is pending.

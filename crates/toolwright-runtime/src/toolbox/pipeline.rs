@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 use toolwright_core::args::{Change, CheckedCall};
 use toolwright_core::{Call, Outcome, Part};
@@ -75,37 +76,39 @@ pub(crate) async fn prepare<'c>(
 }
 
 /// Does what [`prepare`] does, with a tool that was looked up before.
-pub(crate) async fn prepare_found<'c>(
-    toolbox: &Toolbox,
-    session: &Session,
+pub(crate) fn prepare_found<'a, 'c: 'a>(
+    toolbox: &'a Toolbox,
+    session: &'a Session,
     call: &'c Call,
     found: Result<Option<Arc<Item>>, CallError>,
     position: CallPosition,
     completeness: Completeness,
-) -> PreparedCall<'c> {
-    let (item, unavailable) = match found {
-        Ok(item) => (item, None),
-        Err(error) => (None, Some(error)),
-    };
-    let mut state = CallState {
-        call,
-        position,
-        completeness,
-        outer: None,
-        is_retry: false,
-        call_id: position.id(session, call),
-        time: SystemTime::now(),
-        start: Instant::now(),
-        item,
-        changes: Vec::new(),
-        arguments: None,
-        key: None,
-    };
-    let runnable = match unavailable {
-        Some(error) => Err(error),
-        None => check(toolbox, session, &mut state).await,
-    };
-    PreparedCall { state, runnable }
+) -> BoxFuture<'a, PreparedCall<'c>> {
+    Box::pin(async move {
+        let (item, unavailable) = match found {
+            Ok(item) => (item, None),
+            Err(error) => (None, Some(error)),
+        };
+        let mut state = CallState {
+            call,
+            position,
+            completeness,
+            outer: None,
+            is_retry: false,
+            call_id: position.id(session, call),
+            time: SystemTime::now(),
+            start: Instant::now(),
+            item,
+            changes: Vec::new(),
+            arguments: None,
+            key: None,
+        };
+        let runnable = match unavailable {
+            Some(error) => Err(error),
+            None => check(toolbox, session, &mut state).await,
+        };
+        PreparedCall { state, runnable }
+    })
 }
 
 async fn check(
@@ -145,26 +148,28 @@ async fn check(
 }
 
 /// Runs a prepared call, or returns the question to a person, and records it in the ledger.
-pub(crate) async fn proceed(
-    toolbox: &Toolbox,
-    session: &Session,
-    prepared: PreparedCall<'_>,
-) -> CallStatus {
-    let PreparedCall { state, runnable } = prepared;
-    let execution = match runnable {
-        Ok(runnable) if runnable.ask.is_some() => {
-            audit::waiting(toolbox, session, &state);
-            return CallStatus::Waiting(question(session, &state, runnable));
-        }
-        Ok(runnable) => {
-            let guard = audit::AbandonGuard { toolbox, session, state: &state };
-            let execution = run(toolbox, session, &state, runnable).await;
-            std::mem::forget(guard);
-            execution
-        }
-        Err(error) => Execution::refused(error),
-    };
-    conclude(toolbox, session, state, execution)
+pub(crate) fn proceed<'a>(
+    toolbox: &'a Toolbox,
+    session: &'a Session,
+    prepared: PreparedCall<'a>,
+) -> BoxFuture<'a, CallStatus> {
+    Box::pin(async move {
+        let PreparedCall { state, runnable } = prepared;
+        let execution = match runnable {
+            Ok(runnable) if runnable.ask.is_some() => {
+                audit::waiting(toolbox, session, &state);
+                return CallStatus::Waiting(question(session, &state, runnable));
+            }
+            Ok(runnable) => {
+                let guard = audit::AbandonGuard { toolbox, session, state: &state };
+                let execution = run(toolbox, session, &state, runnable).await;
+                std::mem::forget(guard);
+                execution
+            }
+            Err(error) => Execution::refused(error),
+        };
+        conclude(toolbox, session, state, execution)
+    })
 }
 
 /// Looks into the cache, waits for permits and runs the tool.

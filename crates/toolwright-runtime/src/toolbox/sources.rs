@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -146,12 +146,14 @@ impl Sources {
         join_all((0..self.slots.len()).map(|index| self.refresh_slot(index))).await;
     }
 
-    async fn refresh_slot(&self, index: usize) {
-        let slot = &self.slots[index];
-        let _guard = slot.refreshing.lock().await;
-        slot.problems.lock().clear();
-        let listed = guarded(LISTING_DEADLINE, list_pages(&*slot.source)).await.flatten();
-        self.publish(index, listed);
+    fn refresh_slot(&self, index: usize) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let slot = &self.slots[index];
+            let _guard = slot.refreshing.lock().await;
+            slot.problems.lock().clear();
+            let listed = guarded(LISTING_DEADLINE, list_pages(&*slot.source)).await.flatten();
+            self.publish(index, listed);
+        })
     }
 
     /// Puts the listing of a source into the snapshot. One that failed keeps the tools of the last one.

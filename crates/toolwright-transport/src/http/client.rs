@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Poll, ready};
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::header::{
     ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION, PROXY_AUTHORIZATION, USER_AGENT,
 };
@@ -211,32 +212,34 @@ impl HttpClient {
     }
 
     /// Sends a request as [`send`](HttpClient::send) does. The caller says whether a repeated one is harmless.
-    pub async fn send_as(
+    pub fn send_as(
         &self,
         mut request: Request<Bytes>,
         is_repeatable: bool,
-    ) -> Result<Incoming, HttpFault> {
-        let setup = &self.0.setup;
-        redirect::check(request.uri()).map_err(|why| fault::invalid(&setup.label, why))?;
-        self.prepare(request.headers_mut());
-        for _ in 0..setup.redirects {
-            let permit = self.acquire().await?;
-            let incoming = self.exchange(request.clone(), permit, is_repeatable).await?;
-            let (status, headers) = (incoming.status, &incoming.headers);
-            let next = redirect::follow(request, status, headers, setup.policy.is_any());
-            match next.map_err(|why| fault::answer(&setup.label, why))? {
-                Some(next) => request = next,
-                None => return Ok(incoming),
+    ) -> BoxFuture<'_, Result<Incoming, HttpFault>> {
+        Box::pin(async move {
+            let setup = &self.0.setup;
+            redirect::check(request.uri()).map_err(|why| fault::invalid(&setup.label, why))?;
+            self.prepare(request.headers_mut());
+            for _ in 0..setup.redirects {
+                let permit = self.acquire().await?;
+                let incoming = self.exchange(request.clone(), permit, is_repeatable).await?;
+                let (status, headers) = (incoming.status, &incoming.headers);
+                let next = redirect::follow(request, status, headers, setup.policy.is_any());
+                match next.map_err(|why| fault::answer(&setup.label, why))? {
+                    Some(next) => request = next,
+                    None => return Ok(incoming),
+                }
             }
-        }
-        let incoming = self.exchange(request, self.acquire().await?, is_repeatable).await?;
-        let is_redirect =
-            incoming.status.is_redirection() && incoming.headers.contains_key(LOCATION);
-        if setup.redirects > 0 && is_redirect {
-            let what = format!("sent more than {} redirects", setup.redirects);
-            return Err(fault::answer(&setup.label, &what));
-        }
-        Ok(incoming)
+            let incoming = self.exchange(request, self.acquire().await?, is_repeatable).await?;
+            let is_redirect =
+                incoming.status.is_redirection() && incoming.headers.contains_key(LOCATION);
+            if setup.redirects > 0 && is_redirect {
+                let what = format!("sent more than {} redirects", setup.redirects);
+                return Err(fault::answer(&setup.label, &what));
+            }
+            Ok(incoming)
+        })
     }
 
     /// Checks that requests to a URL can be sent: the address policy allows it, and its host is found. Nothing
@@ -290,7 +293,7 @@ impl HttpClient {
         permit: Permit,
         is_repeatable: bool,
     ) -> Result<Incoming, HttpFault> {
-        let Shared { setup, client, .. } = &*self.0;
+        let setup = &self.0.setup;
         let sent = Sent::default();
         let mut request = request.map(|body| OutgoingBody::new(body, sent.clone()));
         let proxy = setup.proxy.target_for(request.uri());
@@ -309,7 +312,7 @@ impl HttpClient {
                 return Err(fault::too_many_informational(&setup.label));
             }
             response = setup.head(
-                client.request(request),
+                self.0.start(request),
                 &sent,
                 &mut timer,
                 is_repeatable,
@@ -329,6 +332,14 @@ impl HttpClient {
             observer: None,
         };
         Incoming::accept(response, body_context)
+    }
+}
+
+impl Shared {
+    /// Starts a request. Not an async function, whose body is compiled again in each crate that awaits it: here that
+    /// would be all of hyper.
+    fn start(&self, request: Request<OutgoingBody>) -> ResponseFuture {
+        self.client.request(request)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::uri::Scheme;
 use http::{Request, StatusCode, Uri};
@@ -36,20 +37,25 @@ pub(super) struct Answer {
 
 impl Requester {
     /// Sends a request and reads its answer.
-    pub(super) async fn send(&self, mut request: Request<Bytes>) -> Result<Answer, OAuthError> {
-        let url = without_user(&request.uri().to_string());
-        check(request.uri()).map_err(|why| OAuthError::Url { url: url.clone(), why })?;
-        request.headers_mut().insert(ACCEPT, JSON);
-        let exchange = async {
-            let incoming = self.http.send(request).await?;
-            let status = incoming.status;
-            Ok::<_, HttpFault>((status, incoming.body.collect(MAX_ANSWER_BYTES).await?))
-        };
-        match tokio::time::timeout(self.deadline, exchange).await {
-            Ok(Ok((status, body))) => Ok(Answer { url, status, body }),
-            Ok(Err(fault)) => Err(OAuthError::Unreachable { url, why: fault.message }),
-            Err(_) => Err(OAuthError::Timeout { url, deadline: self.deadline }),
-        }
+    pub(super) fn send(
+        &self,
+        mut request: Request<Bytes>,
+    ) -> BoxFuture<'_, Result<Answer, OAuthError>> {
+        Box::pin(async move {
+            let url = without_user(&request.uri().to_string());
+            check(request.uri()).map_err(|why| OAuthError::Url { url: url.clone(), why })?;
+            request.headers_mut().insert(ACCEPT, JSON);
+            let exchange = async {
+                let incoming = self.http.send(request).await?;
+                let status = incoming.status;
+                Ok::<_, HttpFault>((status, incoming.body.collect(MAX_ANSWER_BYTES).await?))
+            };
+            match tokio::time::timeout(self.deadline, exchange).await {
+                Ok(Ok((status, body))) => Ok(Answer { url, status, body }),
+                Ok(Err(fault)) => Err(OAuthError::Unreachable { url, why: fault.message }),
+                Err(_) => Err(OAuthError::Timeout { url, deadline: self.deadline }),
+            }
+        })
     }
 
     /// Gets a JSON document.

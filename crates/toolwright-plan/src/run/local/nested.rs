@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 use toolwright_core::Tool;
@@ -78,96 +79,101 @@ pub fn plan_tool_with<F: Future<Output = Toolbox> + Send + 'static>(
 
 /// Runs a plan with tools of a toolbox, within the call of a scope, and returns its outputs. A step that fails, and may
 /// not, fails the call after the steps that do not depend on it.
-async fn run(
-    scope: &Scope,
-    toolbox: &Toolbox,
-    plan: &Arc<Plan>,
+fn run<'a>(
+    scope: &'a Scope,
+    toolbox: &'a Toolbox,
+    plan: &'a Arc<Plan>,
     inputs: Object,
-) -> Result<Object, ToolError> {
-    let tools = plan_tools(toolbox, plan.tool_names()).await;
-    let checked = Arc::clone(plan);
-    let graph = blocking(move || match check(&checked, &tools, MAX_STEPS).errors.first() {
-        Some(error) => Err(format!("The plan cannot run: {error}")),
-        None => Ok(Graph::new(&checked, &tools)),
-    });
-    let graph = graph.await.unwrap_or_else(|error| Err(error.to_string()));
-    let graph = graph.map_err(|text| ToolError::new(text).with_kind("PlanError"))?;
-    let step_tools = call::step_tools(toolbox, plan).await?;
-    // A tool between the step and this call may not be repeated for the sake of an answer. Without the run, the keys of
-    // the steps are those of ordinary calls, so that the journal of the toolbox records their effects, at every depth.
-    let run = if is_step(scope) { RunScope::of(&scope.session).await } else { None };
-    let (mut entries, mut messages, mut _guard) = (Vec::new(), None, None);
-    if let Some(run) = &run {
-        let entered = run.enter(&scope.call_id);
-        (messages, _guard) = (Some(entered.0), Some(entered.1));
-        let loaded = run.entries(&scope.call_id).await;
-        entries = loaded.map_err(|why| unrecorded(&why))?;
-    }
-    let (graph, inputs) = (Arc::new(graph), Arc::new(inputs.into()));
-    let interpreter = Interpreter::new(Arc::clone(plan), graph, inputs);
-    let mut replay = Replay::new(now_ms(), entries, interpreter);
-    if scope.is_retry() {
-        replay.forget_failures();
-    }
-    let mut outer = scope.clone();
-    outer.cancel = scope.cancel.child_token();
-    let host = LocalHost {
-        plan: Arc::clone(plan),
-        tools: step_tools,
-        calls: CallScope {
-            toolbox: toolbox.clone(),
-            session: scope.session.clone(),
-            outer: Some(outer),
-            run: run.clone(),
-            stop: run.as_ref().map(|run| run.stop.clone()).unwrap_or_default(),
-            emit: Box::new(|_| ()),
-            attempts: AtomicU64::new(0),
-            max_attempts: plan.limits.calls.unwrap_or(u64::MAX),
-        },
-        messages: messages.map(Mutex::new),
-        running: RunningCalls::default(),
-        memory: Arc::new(Reservation::of(&scope.session.context).await),
-    };
-    let mut driver = Driver::new(&host, replay, PARALLEL);
-    let (status, outputs, error) = match driver.run().await {
-        DriveEnd::Ended { status, outputs, error } => (status, outputs, error),
-        DriveEnd::Waiting | DriveEnd::Stopped => {
-            if let Some(run) = &run {
-                run.wait_within(&scope.call_id);
-            }
-            return Err(error_of(CallErrorKind::Waiting, "A call within it waits for a person."));
-        }
-        DriveEnd::Unrecorded(why) => return Err(unrecorded(&why)),
-    };
-    let failed =
-        (0..plan.steps.len()).find_map(|at| match driver.replay.interpreter.result(at)? {
-            StepResult::Failed { error, continued: false } => Some((&plan.steps[at].id, error)),
-            _ => None,
+) -> BoxFuture<'a, Result<Object, ToolError>> {
+    Box::pin(async move {
+        let tools = plan_tools(toolbox, plan.tool_names()).await;
+        let checked = Arc::clone(plan);
+        let graph = blocking(move || match check(&checked, &tools, MAX_STEPS).errors.first() {
+            Some(error) => Err(format!("The plan cannot run: {error}")),
+            None => Ok(Graph::new(&checked, &tools)),
         });
-    match (failed, error) {
-        (Some((step, error)), _) => {
-            let text = format!("The step '{step}' failed: {}", error.message);
-            let mut failed = ToolError::new(text).with_kind(error.kind.clone());
-            let call_kind = CallErrorKind::from_name(&error.kind);
-            let call_kind = call_kind.filter(|kind| {
-                matches!(kind, CallErrorKind::RateLimited | CallErrorKind::Uncertain)
+        let graph = graph.await.unwrap_or_else(|error| Err(error.to_string()));
+        let graph = graph.map_err(|text| ToolError::new(text).with_kind("PlanError"))?;
+        let step_tools = call::step_tools(toolbox, plan).await?;
+        // A tool between the step and this call may not be repeated for the sake of an answer. Without the run, the keys of
+        // the steps are those of ordinary calls, so that the journal of the toolbox records their effects, at every depth.
+        let run = if is_step(scope) { RunScope::of(&scope.session).await } else { None };
+        let (mut entries, mut messages, mut _guard) = (Vec::new(), None, None);
+        if let Some(run) = &run {
+            let entered = run.enter(&scope.call_id);
+            (messages, _guard) = (Some(entered.0), Some(entered.1));
+            let loaded = run.entries(&scope.call_id).await;
+            entries = loaded.map_err(|why| unrecorded(&why))?;
+        }
+        let (graph, inputs) = (Arc::new(graph), Arc::new(inputs.into()));
+        let interpreter = Interpreter::new(Arc::clone(plan), graph, inputs);
+        let mut replay = Replay::new(now_ms(), entries, interpreter);
+        if scope.is_retry() {
+            replay.forget_failures();
+        }
+        let mut outer = scope.clone();
+        outer.cancel = scope.cancel.child_token();
+        let host = LocalHost {
+            plan: Arc::clone(plan),
+            tools: step_tools,
+            calls: CallScope {
+                toolbox: toolbox.clone(),
+                session: scope.session.clone(),
+                outer: Some(outer),
+                run: run.clone(),
+                stop: run.as_ref().map(|run| run.stop.clone()).unwrap_or_default(),
+                emit: Box::new(|_| ()),
+                attempts: AtomicU64::new(0),
+                max_attempts: plan.limits.calls.unwrap_or(u64::MAX),
+            },
+            messages: messages.map(Mutex::new),
+            running: RunningCalls::default(),
+            memory: Arc::new(Reservation::of(&scope.session.context).await),
+        };
+        let mut driver = Driver::new(&host, replay, PARALLEL);
+        let (status, outputs, error) = match driver.run().await {
+            DriveEnd::Ended { status, outputs, error } => (status, outputs, error),
+            DriveEnd::Waiting | DriveEnd::Stopped => {
+                if let Some(run) = &run {
+                    run.wait_within(&scope.call_id);
+                }
+                return Err(error_of(
+                    CallErrorKind::Waiting,
+                    "A call within it waits for a person.",
+                ));
+            }
+            DriveEnd::Unrecorded(why) => return Err(unrecorded(&why)),
+        };
+        let failed =
+            (0..plan.steps.len()).find_map(|at| match driver.replay.interpreter.result(at)? {
+                StepResult::Failed { error, continued: false } => Some((&plan.steps[at].id, error)),
+                _ => None,
             });
-            // A repeated call goes on where this one ended.
-            failed.retryable = call_kind == Some(CallErrorKind::RateLimited);
-            Err(match call_kind {
-                Some(kind) => failed.with_call_kind(kind),
-                None => failed,
-            })
+        match (failed, error) {
+            (Some((step, error)), _) => {
+                let text = format!("The step '{step}' failed: {}", error.message);
+                let mut failed = ToolError::new(text).with_kind(error.kind.clone());
+                let call_kind = CallErrorKind::from_name(&error.kind);
+                let call_kind = call_kind.filter(|kind| {
+                    matches!(kind, CallErrorKind::RateLimited | CallErrorKind::Uncertain)
+                });
+                // A repeated call goes on where this one ended.
+                failed.retryable = call_kind == Some(CallErrorKind::RateLimited);
+                Err(match call_kind {
+                    Some(kind) => failed.with_call_kind(kind),
+                    None => failed,
+                })
+            }
+            (None, Some(error)) => {
+                let text = format!("The plan failed: {}", error.message);
+                Err(ToolError::new(text).with_kind(error.kind))
+            }
+            _ if status == RunStatus::Cancelled => {
+                Err(error_of(CallErrorKind::Cancelled, "The call was cancelled."))
+            }
+            _ => Ok(outputs),
         }
-        (None, Some(error)) => {
-            let text = format!("The plan failed: {}", error.message);
-            Err(ToolError::new(text).with_kind(error.kind))
-        }
-        _ if status == RunStatus::Cancelled => {
-            Err(error_of(CallErrorKind::Cancelled, "The call was cancelled."))
-        }
-        _ => Ok(outputs),
-    }
+    })
 }
 
 fn unrecorded(why: &PlanJournalError) -> ToolError {
