@@ -10,8 +10,8 @@
 //! model.
 //!
 //! The work is bounded for any request: only the beginning of a text is read (16 KiB of the
-//! user's message, a part of the tools), and the number of attempts is limited. It
-//! runs on a blocking thread.
+//! user's message, a part of the tools), and the numbers of clauses, tools and parameters are
+//! limited. It runs on a blocking thread.
 
 mod arguments;
 mod estimate;
@@ -21,21 +21,20 @@ mod pieces;
 mod speak;
 mod vocabulary;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
-use toolwright_core::part::Reasoning;
 use toolwright_core::{
-    Arguments, Body, Call, Fault, FaultClass, Json, Message, Outcome, Part, Request, Response,
-    Role, Tool, ToolChoice, ToolKind,
+    Arguments, Call, Fault, FaultClass, Json, Message, Outcome, Part, Request, Response, Role,
+    Tool, ToolChoice, ToolKind,
 };
 
 pub use estimate::usage as estimate_usage;
 
+use crate::handle::Handle;
 use crate::model::{Model, Upstream};
-use arguments::{Found, Source};
+use arguments::Found;
 use pick::{Index, Wish, wishes};
-use pieces::{Piece, clauses};
+use pieces::clauses;
 use speak::{CHINESE, ENGLISH};
 
 /// The name of the rules.
@@ -71,8 +70,8 @@ fn answer(request: &Request) -> Response {
 
 fn parts(request: &Request) -> Vec<Part> {
     let spoken =
-        |message: &&Message| message.role == Role::User && !message.text().trim().is_empty();
-    let position = request.messages.iter().rposition(|message| spoken(&message));
+        |message: &Message| message.role == Role::User && !message.text().trim().is_empty();
+    let position = request.messages.iter().rposition(spoken);
     let text = position.map(|at| request.messages[at].text()).unwrap_or_default();
     let text = cut(&text, READ);
     let since = &request.messages[position.map_or(0, |at| at + 1)..];
@@ -83,9 +82,8 @@ fn parts(request: &Request) -> Vec<Part> {
         .iter()
         .filter_map(|(call, outcome)| Some(language.outcome(&call.name, (*outcome)?)))
         .collect();
-    let say = |sentences: &[String]| vec![Part::text(language.answer(sentences))];
     if completed.iter().any(|(_, outcome)| outcome.is_some_and(Outcome::is_error)) {
-        return say(&sentences);
+        return vec![Part::text(language.answer(&sentences))];
     }
     let index = Index::new(allowed(request));
     let (mut wishes, unsure) = wanted(request, text, &index);
@@ -94,36 +92,31 @@ fn parts(request: &Request) -> Vec<Part> {
             wishes.remove(place);
         }
     }
-    match next(request, text, wishes) {
-        Next::Calls(calls) => {
-            let why: Vec<String> = calls
-                .iter()
-                .map(|(wish, _)| language.because(&wish.tool.name, &wish.words))
-                .collect();
-            let thought = Part::new(Body::Reasoning(Reasoning::text(why.join("\n"))));
+    let handle = last_handle(&request.messages);
+    let mut open = wishes.into_iter().map(|wish| Found::new(wish, handle.as_deref()));
+    match open.next() {
+        Some(first) if first.missing.is_empty() => {
+            let is_parallel = request.parallel != Some(false);
+            let more = open.take_while(|found| is_parallel && found.is_independent);
             let before = request.messages.iter().flat_map(Message::calls).count();
-            let calls = calls.into_iter().enumerate().map(|(at, (wish, found))| {
+            let calls = std::iter::once(first).chain(more).zip(before + 1..);
+            let calls = calls.map(|(found, number)| {
                 let arguments = Arguments::from_json(&Json::Object(found.arguments));
-                let id = format!("call_{}", before + at + 1);
-                Part::call(Call::new(id, &*wish.tool.name, arguments))
+                Part::call(Call::new(format!("call_{number}"), &*found.tool.name, arguments))
             });
-            return [thought].into_iter().chain(calls).collect();
+            return calls.collect();
         }
-        Next::Ask(wish, found) => sentences.push(language.ask(&wish.tool.name, &found.missing)),
-        Next::Done if !unsure.is_empty() => sentences.push(language.which(&unsure)),
-        Next::Done if sentences.is_empty() => sentences.push(language.nothing(&index.tools())),
-        Next::Done => {}
+        Some(first) => sentences.push(language.ask(&first.tool.name, &first.missing)),
+        None if !unsure.is_empty() => sentences.push(language.which(&unsure)),
+        None if sentences.is_empty() => sentences.push(language.nothing(&index.tools())),
+        None => {}
     }
-    say(&sentences)
+    vec![Part::text(language.answer(&sentences))]
 }
 
 /// Truncates a text.
 fn cut(text: &str, most: usize) -> &str {
-    let mut end = text.len().min(most);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(most)]
 }
 
 /// Returns the calls of messages with their outcomes.
@@ -156,81 +149,23 @@ fn wanted<'a, 't>(
     text: &'a str,
     index: &Index<'t>,
 ) -> (Vec<Wish<'a, 't>>, Vec<&'t Tool>) {
-    let (clauses, tools) = (clauses(text), index.tools());
-    let is_forced = match &request.tool_choice {
-        Some(ToolChoice::Tool(_)) => true,
-        Some(ToolChoice::Required | ToolChoice::Allowed { required: true, .. }) => tools.len() == 1,
-        _ => false,
-    };
-    match tools.first() {
-        Some(tool) if is_forced => {
+    let clauses = clauses(text);
+    match (&request.tool_choice, &index.tools()[..]) {
+        (Some(ToolChoice::Tool(_)), [tool]) => {
             let pieces = clauses.into_iter().flat_map(|clause| clause.pieces).collect();
-            (vec![Wish { tool, pieces, then: false, words: vec![] }], vec![])
+            (vec![Wish { tool, pieces, then: false }], vec![])
         }
         _ => wishes(clauses, index),
     }
 }
 
-/// The next action.
-enum Next<'a, 't> {
-    /// Make these calls concurrently
-    Calls(Vec<(Wish<'a, 't>, Found<'t>)>),
-    /// Ask for the missing arguments of the first wish
-    Ask(Wish<'a, 't>, Found<'t>),
-    /// Nothing is left to do
-    Done,
-}
-
-/// Returns the calls that can be made now: the first open wish, and later ones that have all
-/// arguments in their own clause and are not marked as following.
-fn next<'a, 't>(request: &Request, text: &str, open: Vec<Wish<'a, 't>>) -> Next<'a, 't> {
-    let handle = last_handle(&request.messages);
-    let mut source = Source::new(text, handle.as_deref());
-    let find = |wish: Wish<'a, 't>| {
-        let found = source.arguments(wish.tool, &wish.pieces);
-        (wish, found)
-    };
-    let mut found: Vec<(Wish<'a, 't>, Found<'t>)> = open.into_iter().map(find).collect();
-    let all: Vec<Piece<'_>> = clauses(text).into_iter().flat_map(|clause| clause.pieces).collect();
-    for (wish, found) in &mut found {
-        source.complete(wish.tool, &all, found);
-    }
-    let mut found = found.into_iter();
-    let Some((wish, first)) = found.next() else { return Next::Done };
-    if !first.missing.is_empty() {
-        return Next::Ask(wish, first);
-    }
-    let mut calls = vec![(wish, first)];
-    if request.parallel != Some(false) {
-        let is_ready = |(wish, found): &(Wish<'_, '_>, Found<'_>)| {
-            !wish.then
-                && found.missing.is_empty()
-                && !found.is_passed
-                && (found.is_own || is_read_only(wish.tool))
-        };
-        calls.extend(found.take_while(is_ready));
-    }
-    Next::Calls(calls)
-}
-
-/// Whether a tool is marked as read-only.
-fn is_read_only(tool: &Tool) -> bool {
-    let hint = tool.annotations.as_ref().and_then(|own| own.get("readOnlyHint"));
-    hint.and_then(Json::as_bool).unwrap_or(false)
-}
-
 /// Returns the last handle in an outcome.
 fn last_handle(messages: &[Message]) -> Option<String> {
     const LENGTH: usize = "tw:".len() + 32;
-    let parts = messages.iter().flat_map(Message::outcomes).flat_map(|outcome| &outcome.content);
-    let parts: Vec<&Part> = parts.collect();
-    parts.iter().rev().find_map(|part| {
-        let text = match &part.body {
-            Body::Text(text) => Cow::Borrowed(text.as_str()),
-            Body::Json(value) => Cow::Owned(value.compact()),
-            _ => return None,
-        };
+    let outcomes: Vec<&Outcome> = messages.iter().flat_map(Message::outcomes).collect();
+    outcomes.iter().rev().find_map(|outcome| {
+        let text = outcome.words();
         let found = text.match_indices("tw:").filter_map(|(at, _)| text.get(at..at + LENGTH));
-        found.filter(|own| own.parse::<crate::handle::Handle>().is_ok()).last().map(str::to_owned)
+        found.filter(|found| found.parse::<Handle>().is_ok()).last().map(str::to_owned)
     })
 }

@@ -1,18 +1,22 @@
-//! What a parameter takes, by its schema, its name and its description.
+//! What a parameter takes, by its schema and its name.
 
 use std::collections::HashSet;
 
+use toolwright_core::schema::expand;
 use toolwright_core::{Json, Tool};
 use toolwright_json::Object;
 
 use super::cut;
+use super::pieces::{Kind, has};
 use super::vocabulary::words;
 
 /// A parameter.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Parameter<'t> {
     /// Its name
     pub(super) name: &'t str,
+    /// The words of its name
+    pub(super) words: Vec<String>,
     /// Its description
     pub(super) about: Option<&'t str>,
     /// Whether it is required
@@ -22,135 +26,83 @@ pub(super) struct Parameter<'t> {
 }
 
 /// What a parameter takes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug)]
 pub(super) enum Takes<'t> {
     /// One of some values
     OneOf(&'t [Json]),
-    /// A number, and whether it must be an integer
-    Number {
-        /// Whether it must be an integer
-        is_whole: bool,
-        /// Whether it counts something
-        is_count: bool,
-    },
-    /// A file or folder
-    Path,
-    /// A date, in a format of JSON Schema or as written
-    Date {
-        /// Whether it must have the format
-        is_formal: bool,
-    },
-    /// The start of a trip
-    From,
-    /// The end of a trip
-    To,
-    /// A location
-    Place,
-    /// Another text
-    Text,
+    /// A number
+    Number,
+    /// A text
+    Text(&'static Role),
     /// A list of texts
     Texts,
     /// Data, which can only be passed as a handle
     Data,
-    /// A text or a handle
-    Any,
 }
 
-/// Words that tell what a text is; the first row that matches decides.
-const ROLES: [(&str, Takes<'static>); 5] = [
-    ("date 日期", Takes::Date { is_formal: false }),
-    ("origin source from", Takes::From),
-    ("destination target to", Takes::To),
-    ("location", Takes::Place),
-    ("path file filename directory filepath", Takes::Path),
-];
+/// What a text is.
+#[derive(Debug)]
+pub(super) struct Role {
+    /// Words in names of such parameters
+    names: &'static str,
+    /// Words before it in a message
+    pub(super) leads: &'static str,
+    /// What it can be without them, in order of preference
+    pub(super) kinds: &'static [Kind],
+}
 
-/// Words in names of parameters that count something.
-const COUNTS: &str = "limit count n max maximum top size line lines first last";
+/// The roles, and that of all other texts. The first role whose names match decides.
+static ROLES: [Role; 5] = [
+    Role { names: "date", leads: "", kinds: &[Kind::Date] },
+    Role { names: "origin", leads: "from 从 自", kinds: &[] },
+    Role { names: "destination", leads: "to 到 去 飞往 飞到 前往 至", kinds: &[] },
+    Role { names: "location", leads: "in at of for near 在", kinds: &[Kind::Name, Kind::Quoted] },
+    Role { names: "path file directory", leads: "", kinds: &[Kind::Path, Kind::Quoted] },
+];
+static OTHER: Role = Role { names: "", leads: "", kinds: &[Kind::Quoted] };
 
 /// Maximum number of parameters of a tool that are considered.
 const MAX_PARAMETERS: usize = 64;
 
-/// Maximum number of bytes of a description that are read.
-const READ_ABOUT: usize = 512;
+/// Maximum number of bytes of a name that are read.
+pub(super) const READ_NAME: usize = 256;
 
-/// Maximum number of references and unions that lead to a type.
-const MAX_DEPTH: usize = 8;
-
-/// Returns the parameters of a tool, in order.
+/// Returns the parameters of a tool, the required ones first, since they choose first.
 pub(super) fn parameters(tool: &Tool) -> Vec<Parameter<'_>> {
     let Some(root) = tool.parameters() else { return Vec::new() };
     let required = root.get("required").and_then(Json::as_array).unwrap_or_default();
     let required: HashSet<&str> = required.iter().filter_map(Json::as_str).collect();
     let properties = root.get("properties").and_then(Json::as_object);
     let all = properties.into_iter().flat_map(Object::iter).take(MAX_PARAMETERS);
-    all.map(|(name, schema)| {
+    let all = all.map(|(name, schema)| {
+        let words = words(cut(name, READ_NAME));
         let about = schema.get("description").and_then(Json::as_str);
-        // A text that may be a handle may come from an outcome.
-        let names_handle = |text: &str| text.contains("handle") || text.contains("句柄");
-        let takes = match takes(root, schema, 0) {
-            Takes::Text if names_handle(name) || about.is_some_and(names_handle) => Takes::Any,
-            Takes::Text => role(name).or_else(|| role(about?)).unwrap_or(Takes::Text),
-            Takes::Number { is_whole, .. } => {
-                let is_count =
-                    words(name).iter().chain([&name.to_owned()]).any(|word| has(COUNTS, word));
-                Takes::Number { is_whole, is_count }
-            }
-            takes => takes,
-        };
-        Parameter { name, about, is_required: required.contains(name), takes }
-    })
-    .collect()
+        let takes = takes(root, schema, &words);
+        Parameter { name, words, about, is_required: required.contains(name), takes }
+    });
+    let mut parameters: Vec<Parameter<'_>> = all.collect();
+    parameters.sort_by_key(|parameter| !parameter.is_required);
+    parameters
 }
 
-/// What a schema takes; for a union, the first branch that is not null.
-fn takes<'t>(root: &'t Json, schema: &'t Json, depth: usize) -> Takes<'t> {
-    let text = |key| schema.get(key).and_then(Json::as_str);
-    let target = text("$ref").and_then(|name| root.pointer(name.strip_prefix('#')?));
-    let unions =
-        ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|key| schema.get(key)?.as_array());
-    let is_real = |own: &&Json| own.get("type").and_then(Json::as_str) != Some("null");
-    if let Some(inner) = target.or_else(|| unions.flatten().find(is_real)) {
-        return if depth < MAX_DEPTH { takes(root, inner, depth + 1) } else { Takes::Data };
-    }
-    if let Some(accepted) = schema.get("enum").and_then(Json::as_array) {
-        return Takes::OneOf(accepted);
-    }
-    let named = match schema.get("type") {
-        Some(Json::Array(names)) => {
-            names.iter().filter_map(Json::as_str).find(|name| *name != "null")
+/// What a schema takes, by the first form that it allows; a text if it does not say.
+fn takes<'t>(root: &'t Json, schema: &'t Json, words: &[String]) -> Takes<'t> {
+    let is_role = |role: &&Role| words.iter().any(|word| has(role.names, word));
+    let role = ROLES.iter().find(is_role).unwrap_or(&OTHER);
+    let form = |form: &'t Json| {
+        if let Some(accepted) = form.get("enum").and_then(Json::as_array) {
+            return Some(Takes::OneOf(accepted));
         }
-        name => name.and_then(Json::as_str),
+        let listed = form.get("type")?;
+        let mut types = listed.as_array().unwrap_or(std::slice::from_ref(listed)).iter();
+        let first = types.find_map(|kind| kind.as_str().filter(|kind| *kind != "null"))?;
+        let items = form.pointer("/items/type").and_then(Json::as_str);
+        Some(match (first, items) {
+            ("string", _) => Takes::Text(role),
+            ("integer" | "number", _) => Takes::Number,
+            ("array", Some("string")) => Takes::Texts,
+            _ => Takes::Data,
+        })
     };
-    match named {
-        Some(name @ ("integer" | "number")) => {
-            Takes::Number { is_whole: name == "integer", is_count: false }
-        }
-        Some("string") if text("format").is_some_and(|format| format.starts_with("date")) => {
-            Takes::Date { is_formal: true }
-        }
-        Some("string") => Takes::Text,
-        Some("array")
-            if schema
-                .get("items")
-                .is_some_and(|own| takes(root, own, depth + 1) == Takes::Text) =>
-        {
-            Takes::Texts
-        }
-        Some(_) => Takes::Data,
-        None => Takes::Any,
-    }
-}
-
-/// What a name or a description says that a text is.
-fn role(text: &str) -> Option<Takes<'static>> {
-    let own = words(cut(text, READ_ABOUT));
-    let is_name = |list: &str| has(list, text);
-    let found =
-        ROLES.iter().find(|(list, _)| is_name(list) || own.iter().any(|word| has(list, word)));
-    found.map(|(_, takes)| *takes)
-}
-
-fn has(list: &str, word: &str) -> bool {
-    list.split(' ').any(|own| own == word)
+    expand(root, vec![schema]).into_iter().find_map(form).unwrap_or(Takes::Text(role))
 }
