@@ -1,9 +1,10 @@
 //! Manifests of prefabs: `prefab.json`, or the same members as TOML.
 //!
 //! A manifest is read whole, and every fault is reported with its JSON Pointer, so that its author
-//! corrects all of them at once. `function` and `runtime` read their parts, `vocabulary` turns parameters, files and
-//! returns into JSON Schemas, `definition` is what clients receive of a function, and `toml` converts TOML.
+//! corrects all of them at once. `function`, `binding` and `runtime` read their parts, `vocabulary` turns parameters,
+//! files and returns into JSON Schemas, `definition` is what clients receive of a function, and `toml` converts TOML.
 
+mod binding;
 mod definition;
 mod function;
 mod runtime;
@@ -157,7 +158,7 @@ impl Manifest {
         document: &Json,
         mut progress: impl FnMut(usize),
     ) -> Result<Manifest, Vec<ManifestFault>> {
-        read(document, Form::Manifest, true, &mut progress)
+        read_document(document, |root| read(root, Form::Manifest, true, &mut progress))
     }
 
     /// Reads a manifest that is written as TOML. The pointers of faults are those of the same members in
@@ -169,13 +170,13 @@ impl Manifest {
     /// Reads an entry of an index: a prefab that is listed without its functions, because they are
     /// published elsewhere.
     pub fn parse_listing(document: &Json) -> Result<Manifest, Vec<ManifestFault>> {
-        read(document, Form::Listing, false, &mut |_| ())
+        read_document(document, |root| read(root, Form::Listing, false, &mut |_| ()))
     }
 
     /// Reads a manifest or an entry of an index that was checked when it was published.
     pub(super) fn parse_published(document: &Json) -> Result<Manifest, Vec<ManifestFault>> {
         let form = if document.get("runtime").is_some() { Form::Manifest } else { Form::Listing };
-        read(document, form, false, &mut |_| ())
+        read_document(document, |root| read(root, form, false, &mut |_| ()))
     }
 
     /// Returns a function by its name.
@@ -193,20 +194,18 @@ enum Form {
     Listing,
 }
 
-/// Reads a document, and returns the manifest or all faults in the order of the document.
-fn read(
+/// Reads a document, and returns its content or all faults in the order of the document.
+fn read_document<T>(
     document: &Json,
-    form: Form,
-    checks_schemas: bool,
-    progress: &mut dyn FnMut(usize),
-) -> Result<Manifest, Vec<ManifestFault>> {
+    read: impl FnOnce(Node<'_>) -> Option<T>,
+) -> Result<T, Vec<ManifestFault>> {
     let faults = Faults::default();
     let root = Node::root(document, &faults);
     refuse_repeated_keys(&root);
-    let manifest = read_members(root, form, checks_schemas, progress);
+    let content = read(root);
     let mut faults = faults.take();
-    match manifest {
-        Some(manifest) if faults.is_empty() => Ok(manifest),
+    match content {
+        Some(content) if faults.is_empty() => Ok(content),
         _ => {
             faults.sort_by_cached_key(|fault| positions(document, &fault.pointer));
             faults.dedup();
@@ -224,7 +223,7 @@ fn refuse_repeated_keys(node: &Node<'_>) {
     members.for_each(|(key, value)| refuse_repeated_keys(&node.below(key, value)));
 }
 
-fn read_members(
+fn read(
     root: Node<'_>,
     form: Form,
     checks_schemas: bool,
@@ -232,7 +231,7 @@ fn read_members(
 ) -> Option<Manifest> {
     let document = root.value;
     let mut fields = Fields::of(root)?;
-    let _schema = fields.take("$schema");
+    fields.ignore(&["$schema"]);
     let id = fields.require("id").and_then(|node| {
         let rule = "an id has 3 to 64 characters: words of a-z and 0-9 that are joined by '-', and a \
                     letter first";

@@ -11,7 +11,7 @@ use toolwright_runtime::Effect;
 
 use super::runtime::Runtime;
 use super::vocabulary::{self, Unmarked};
-use super::{Fields, Node, definition};
+use super::{Fields, Node, binding, definition};
 use crate::binding::{Binding, Credential};
 
 /// The member of the arguments that has the links to input files.
@@ -241,22 +241,24 @@ impl Function {
         if let Some(binding) = &self.http {
             let is_file = |key: &str| self.files.iter().any(|file| file.key == key);
             let is_known = |own: &str| arguments.names.iter().any(|name| name == own);
-            let unknown = binding.arguments().find(|argument| !is_known(argument));
-            if let Some(name) = unknown.or_else(|| binding.files().find(|key| !is_file(key))) {
+            let arguments = binding.arguments().filter(|argument| !is_known(argument));
+            for name in arguments.chain(binding.files().filter(|key| !is_file(key))) {
                 let problem =
                     format!("'{name}' is neither a parameter nor a file of this function");
                 written.fault_at("/http", problem);
             }
-            let mut needed = binding.security.iter().flatten().flat_map(Credential::secrets);
-            if let Some(name) =
-                needed.find(|name| !around.secrets.iter().any(|secret| secret == name))
-            {
+            let needed = binding.security.iter().flatten().flat_map(Credential::secrets);
+            let is_declared = |name: &str| around.secrets.iter().any(|secret| secret == name);
+            for name in needed.filter(|name| !is_declared(name)) {
                 let problem = format!("'{name}' is not declared in 'secrets' of the manifest");
                 written.fault_at("/http/security", problem);
             }
         }
+        // A request that cannot be read may have the files.
+        let is_read = self.http.is_some() || written.value.get("http").is_none();
         if let Some(Runtime::Http { .. }) = around.runtime
             && around.checks_schemas
+            && is_read
         {
             for file in self.unsent_files() {
                 let problem = "no request has this file: send it as the body or as a part of the body of 'http'";
@@ -355,8 +357,7 @@ fn read_binding(fields: &mut Fields<'_>, runtime: Option<&Runtime>) -> Option<Bi
         node.fault("only a function of an HTTP runtime has this member");
         return None;
     }
-    let binding = Binding::parse(node.value);
-    binding.map_err(|error| node.fault_at(&error.pointer, error.problem)).ok()
+    binding::read(node)
 }
 
 /// Reads the plan of a function.

@@ -318,26 +318,48 @@ fn the_request_of_a_function_uses_what_the_manifest_declares() {
             faults => pointers(faults),
         }
     };
-    for (http, pointer) in [
+    for (http, expected) in [
         (
             r#"{"method":"GET","path":"/{id}","parameters":[{"name":"id","in":"path"}],"security":[[{"type":"bearer","secret":"KEY"}]]}"#,
-            None,
+            &[][..],
         ),
-        (r#"{"method":"GET","path":"/{id}"}"#, Some("/functions/0/http/path")),
-        (
-            r#"{"method":"GET","path":"/","parameters":[{"name":"x","in":"query"}]}"#,
-            Some("/functions/0/http"),
-        ),
-        (
-            r#"{"method":"PUT","path":"/","body":{"content_type":"image/png","file":"x"}}"#,
-            Some("/functions/0/http"),
-        ),
+        (r#"{"method":"GET","path":"/{id}"}"#, &["/path"]),
+        (r#"{"method":"GET","path":"/","parameters":[{"name":"x","in":"query"}]}"#, &[""]),
+        (r#"{"method":"PUT","path":"/","body":{"content_type":"image/png","file":"x"}}"#, &[""]),
         (
             r#"{"method":"GET","path":"/","security":[[{"type":"bearer","secret":"X"}]]}"#,
-            Some("/functions/0/http/security"),
+            &["/security"],
+        ),
+        ("{}", &["/method", "/path"]),
+        (
+            r#"{"method":"get","path":"a#b","base_url":1,"parameters":[
+                {"name":"id","in":"path","style":"forms"},{"in":"header","explode":"no"},
+                {"name":"Host","in":"header"},{"name":"q"}],
+                "body":{"content_type":"a\nb","argument":"x","file":"y","requierd":true},
+                "security":[[{"type":"basic"},{"type":"oauth"}],
+                    [{"type":"api_key","in":"path","name":"a b"}]]}"#,
+            &[
+                "/method",
+                "/path",
+                "/base_url",
+                "/parameters/0/style",
+                "/parameters/1/explode",
+                "/parameters/1/name",
+                "/parameters/2/name",
+                "/parameters/3/in",
+                "/body",
+                "/body/content_type",
+                "/body/requierd",
+                "/security/0/0/username",
+                "/security/0/0/password",
+                "/security/0/1/type",
+                "/security/1/0/in",
+                "/security/1/0/secret",
+            ],
         ),
     ] {
-        assert_eq!(faults(http), pointer.into_iter().collect::<Vec<_>>(), "{http}");
+        let expected = expected.iter().map(|pointer| format!("/functions/0/http{pointer}"));
+        assert_eq!(faults(http), expected.collect::<Vec<_>>(), "{http}");
     }
 }
 

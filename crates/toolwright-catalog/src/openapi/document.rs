@@ -65,15 +65,6 @@ pub(super) struct Operation<'d> {
     pub(super) node: Node<'d>,
 }
 
-const METHODS: [(&str, Method); 6] = [
-    ("get", Method::Get),
-    ("head", Method::Head),
-    ("post", Method::Post),
-    ("put", Method::Put),
-    ("patch", Method::Patch),
-    ("delete", Method::Delete),
-];
-
 impl<'d> Node<'d> {
     /// A member, if it is present.
     pub(super) fn get(&self, key: &str) -> Option<Node<'d>> {
@@ -188,15 +179,11 @@ impl<'d> Document<'d> {
             };
             let operations = item.members().filter(|(_, node)| node.value.as_object().is_some());
             let operations = operations.filter_map(|(word, node)| {
-                let method = METHODS.iter().find(|(own, _)| *own == word);
+                let method = Method::ALL.into_iter().find(|own| own.name().to_lowercase() == word);
                 match method {
-                    Some((_, method)) => Some(Ok(Operation {
-                        method: *method,
-                        word,
-                        path,
-                        item: item.clone(),
-                        node,
-                    })),
+                    Some(method) => {
+                        Some(Ok(Operation { method, word, path, item: item.clone(), node }))
+                    }
                     None if ["options", "trace"].contains(&word) => Some(Err(
                         node.refuse(format!("{word} describes a server and is not called"))
                     )),

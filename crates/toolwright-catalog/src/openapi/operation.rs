@@ -56,8 +56,10 @@ pub(super) fn import<'d>(
     let (security, secrets) = schemes.require(node)?;
     input.binding.security = security;
     let binding = input.binding.to_json();
-    let checked = Binding::parse(&binding);
-    checked.map_err(|error| node.refuse(error.problem))?;
+    Binding::parse(&binding).map_err(|faults| {
+        let problems: Vec<String> = faults.into_iter().map(|fault| fault.problem).collect();
+        node.refuse(problems.join("; "))
+    })?;
 
     let name = match node.text("operationId").filter(|id| !id.trim().is_empty()) {
         Some(id) => identifier(id),

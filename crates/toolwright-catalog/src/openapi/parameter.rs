@@ -110,20 +110,15 @@ pub(super) fn read<'d>(
     let Some(name) = node.text("name").filter(|name| !name.is_empty()) else {
         return Err(node.refuse("the parameter has no name"));
     };
-    let location = match node.text("in") {
-        Some("path") => Location::Path,
-        Some("query") => Location::Query,
-        Some("header") => Location::Header,
-        Some("cookie") => Location::Cookie,
-        Some("body" | "formData") if document.version == Format::Swagger => return Ok(None),
-        other => {
-            let other = other.unwrap_or("nothing");
-            return Err(node.refuse(format!(
-                "the parameter '{name}' is in '{}', which is not supported",
-                shorten(other, 30)
-            )));
-        }
-    };
+    let place = node.text("in").unwrap_or("nothing");
+    if document.version == Format::Swagger && ["body", "formData"].contains(&place) {
+        return Ok(None);
+    }
+    let location = Location::from_name(place).filter(|own| *own != Location::Body);
+    let location = location.ok_or_else(|| {
+        let place = shorten(place, 30);
+        node.refuse(format!("the parameter '{name}' is in '{place}', which is not supported"))
+    })?;
     if location == Location::Header {
         let lower = name.to_ascii_lowercase();
         if IGNORED_HEADERS.contains(&lower.as_str())
@@ -156,7 +151,7 @@ pub(super) fn read<'d>(
     };
     add_description(&mut schema, node);
     let is_required = location == Location::Path || node.flag("required") == Some(true);
-    let argument = arguments.add(name, node.text("in").unwrap_or_default(), schema, is_required);
+    let argument = arguments.add(name, place, schema, is_required);
     parameter.argument = (argument != name).then_some(argument);
     Ok(Some(parameter))
 }
@@ -183,15 +178,11 @@ pub(super) fn undeclared(
 
 /// Reads a style of OpenAPI 3.
 pub(super) fn style(node: &Node<'_>) -> Result<Option<Style>, Refusal> {
-    match node.value.get("style") {
-        None => Ok(None),
-        Some(style) => {
-            let known = style.to::<Style>();
-            known.map(Some).map_err(|_| {
-                node.refuse(format!("the style {} is not known", shorten(&style.compact(), 30)))
-            })
-        }
-    }
+    let Some(style) = node.value.get("style") else { return Ok(None) };
+    let known = style.as_str().and_then(Style::from_name).ok_or_else(|| {
+        node.refuse(format!("the style {} is not known", shorten(&style.compact(), 30)))
+    });
+    known.map(Some)
 }
 
 /// Reads the format of an array of Swagger.

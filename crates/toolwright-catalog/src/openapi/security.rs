@@ -118,20 +118,11 @@ impl<'d> Schemes<'d> {
         };
         Ok(match (kind.0, kind.1.as_str()) {
             ("apiKey", _) => {
-                let (place, name) = (
-                    scheme.text("in").unwrap_or_default(),
-                    scheme.text("name").unwrap_or_default(),
-                );
-                let location = match place {
-                    "header" => Location::Header,
-                    "query" => Location::Query,
-                    "cookie" => Location::Cookie,
-                    _ => {
-                        return Err(
-                            scheme.refuse("an API key is in a header, the query or a cookie")
-                        );
-                    }
-                };
+                let [place, name] = ["in", "name"].map(|key| scheme.text(key).unwrap_or_default());
+                let location = Location::from_name(place)
+                    .filter(|own| !matches!(own, Location::Path | Location::Body));
+                let problem = "an API key is in a header, the query or a cookie";
+                let location = location.ok_or_else(|| scheme.refuse(problem))?;
                 let what = format!("The value of the {place} '{name}'");
                 vec![api_key(location, name, &secret, with(&what))]
             }

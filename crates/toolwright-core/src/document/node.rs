@@ -40,11 +40,6 @@ impl<E> Faults<E> {
         self.0.borrow_mut().push(fault);
     }
 
-    /// Lets a function add faults to the list.
-    pub fn collect<T>(&self, read: impl FnOnce(&mut Vec<E>) -> T) -> T {
-        read(&mut self.0.borrow_mut())
-    }
-
     /// Takes all faults, in the order in which they were found.
     pub fn take(&self) -> Vec<E> {
         self.0.take()
@@ -165,6 +160,12 @@ impl<'j, E: From<DocumentFault>> Node<'j, E> {
         Some(items.iter().enumerate().map(item).collect())
     }
 
+    /// Reads every item of an array, so that all faults are found. None if one of them has no value.
+    pub fn each<T>(&self, read: impl FnMut(Node<'j, E>) -> Option<T>) -> Option<Vec<T>> {
+        let items: Vec<Option<T>> = self.items()?.into_iter().map(read).collect();
+        items.into_iter().collect()
+    }
+
     /// Reads an array of strings; items that are none are left out.
     pub fn texts(&self) -> Option<Vec<&'j str>> {
         Some(self.items()?.iter().filter_map(Node::text).collect())
@@ -230,11 +231,37 @@ impl<'j, E: From<DocumentFault>> Fields<'j, E> {
         found
     }
 
+    /// Takes a member that may be null, which counts as absent.
+    pub fn optional(&mut self, key: &'static str) -> Option<Node<'j, E>> {
+        self.take(key).filter(|node| !node.value.is_null())
+    }
+
+    /// Reads a string that may be absent or null.
+    pub fn optional_text(&mut self, key: &'static str) -> Option<String> {
+        self.optional(key)?.text().map(str::to_owned)
+    }
+
+    /// Reads a string, and reports its absence.
+    pub fn required_text(&mut self, key: &'static str) -> Option<String> {
+        self.require(key)?.text().map(str::to_owned)
+    }
+
+    /// Accepts members without reading them.
+    pub fn ignore(&mut self, keys: &[&'static str]) {
+        self.known.extend(keys);
+    }
+
+    /// Returns the members that were not taken.
+    pub fn rest(&self) -> impl Iterator<Item = (&'j str, Node<'j, E>)> {
+        let rest = self.object.iter().filter(|(key, _)| !self.known.contains(key));
+        rest.map(|(key, value)| (key, self.node.below(key, value)))
+    }
+
     /// Reports the members that were not taken.
     pub fn finish(self) {
-        for (key, value) in self.object.iter().filter(|(key, _)| !self.known.contains(key)) {
+        for (key, node) in self.rest() {
             let problem = format!("there is no such member; accepted: {}", self.known.join(", "));
-            self.node.below(key, value).misspelled(problem, key, &self.known);
+            node.misspelled(problem, key, &self.known);
         }
     }
 }

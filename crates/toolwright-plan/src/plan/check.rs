@@ -54,29 +54,19 @@ pub struct CheckedEdge {
     pub fit: EdgeFit,
 }
 
-/// Whether the value of an edge fits the parameter that it feeds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum EdgeFit {
-    /// Every possible value fits.
-    Fits,
-    /// No value fits as it is, but it can be converted, such as a number in a text.
-    Coerces,
-    /// The schemas do not say; the call checks the value.
-    Unknown,
-    /// No value can fit.
-    Wrong,
-}
-
-impl EdgeFit {
-    /// Returns the name in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            EdgeFit::Fits => "ok",
-            EdgeFit::Coerces => "coerces",
-            EdgeFit::Unknown => "unknown",
-            EdgeFit::Wrong => "wrong",
-        }
+toolwright_json::words! {
+    /// Whether the value of an edge fits the parameter that it feeds.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum EdgeFit: as_str {
+        /// Every possible value fits.
+        Fits = "ok",
+        /// No value fits as it is, but it can be converted, such as a number in a text.
+        Coerces = "coerces",
+        /// The schemas do not say; the call checks the value.
+        Unknown = "unknown",
+        /// No value can fit.
+        Wrong = "wrong",
     }
 }
 

@@ -13,7 +13,7 @@ use toolwright_json::object;
 use toolwright_json::pointer::Path;
 use toolwright_json::{Json, Object};
 
-use super::error::{PlanError, PlanErrorKind};
+use super::error::Node;
 use super::template::{Getter, Reference, Template};
 
 const EXPECTED: &str = "a condition is a reference, {\"value\": …, \"is\": JSON Schema}, \
@@ -55,63 +55,38 @@ impl PartialEq for ConditionSchema {
 impl Eq for ConditionSchema {}
 
 impl Condition {
-    /// Parses a condition. Errors are added to the list.
-    pub(super) fn parse(
-        value: &Json,
-        path: &Path<'_>,
-        errors: &mut Vec<PlanError>,
-    ) -> Option<Condition> {
-        Condition::parse_at(value, path, 0, errors)
+    /// Parses a condition.
+    pub(super) fn parse(node: &Node<'_>) -> Option<Condition> {
+        Condition::parse_at(node, 0)
     }
 
-    fn parse_at(
-        value: &Json,
-        path: &Path<'_>,
-        depth: usize,
-        errors: &mut Vec<PlanError>,
-    ) -> Option<Condition> {
+    fn parse_at(node: &Node<'_>, depth: usize) -> Option<Condition> {
         if depth > MAX_DEPTH {
-            return fail(errors, path, "the condition is nested too deeply");
+            return node.some_or(None, "the condition is nested too deeply");
         }
-        let members: Vec<(&str, &Json)> = match value {
-            Json::Bool(_) => return Some(Condition::True(Template::Literal(value.clone()))),
+        let members = match node.value {
+            Json::Bool(_) => return Some(Condition::True(Template::Literal(node.value.clone()))),
             Json::Object(object) if object.contains_key("$from") => {
-                return Some(Condition::True(Template::parse(value, path, errors)));
+                return Some(Condition::True(Template::parse(node)));
             }
-            Json::Object(object) => object.iter().collect(),
-            _ => return fail(errors, path, EXPECTED),
+            Json::Object(_) => node.members().unwrap_or_default(),
+            _ => Vec::new(),
         };
-        let mut list = |keyword: &str, items: &Json| {
-            let path = path.key(keyword);
-            let Json::Array(items) = items else {
-                return fail(errors, &path, "it is a list of conditions");
-            };
-            let item =
-                |(index, item)| Condition::parse_at(item, &path.index(index), depth + 1, errors);
-            // All items are parsed, so that all errors are found.
-            let items: Vec<Option<Condition>> = items.iter().enumerate().map(item).collect();
-            items.into_iter().collect::<Option<Vec<Condition>>>()
-        };
-        match members[..] {
-            [("all", items)] => list("all", items).map(Condition::All),
-            [("any", items)] => list("any", items).map(Condition::Any),
+        let list = |items: &Node<'_>| items.each(|item| Condition::parse_at(&item, depth + 1));
+        match &members[..] {
+            [("all", items)] => list(items).map(Condition::All),
+            [("any", items)] => list(items).map(Condition::Any),
             [("not", inner)] => {
-                let inner = Condition::parse_at(inner, &path.key("not"), depth + 1, errors)?;
-                Some(Condition::Not(Box::new(inner)))
+                Some(Condition::Not(Box::new(Condition::parse_at(inner, depth + 1)?)))
             }
             [("value", value), ("is", schema)] | [("is", schema), ("value", value)] => {
-                let value = Template::parse(value, &path.key("value"), errors);
-                match Check::compile(schema) {
-                    Ok(check) => {
-                        Some(Condition::Is { value, schema: ConditionSchema(Arc::new(check)) })
-                    }
-                    Err(error) => {
-                        let message = format!("it is not a JSON Schema: {error}");
-                        fail(errors, &path.key("is"), message)
-                    }
-                }
+                let value = Template::parse(value);
+                let problem = |error| format!("it is not a JSON Schema: {error}");
+                let check =
+                    Check::compile(schema.value).map_err(|error| schema.fault(problem(error)));
+                Some(Condition::Is { value, schema: ConditionSchema(Arc::new(check.ok()?)) })
             }
-            _ => fail(errors, path, EXPECTED),
+            _ => node.some_or(None, EXPECTED),
         }
     }
 
@@ -169,9 +144,4 @@ impl Condition {
             }
         })
     }
-}
-
-fn fail<T>(errors: &mut Vec<PlanError>, path: &Path<'_>, message: impl Into<String>) -> Option<T> {
-    errors.push(PlanError::new(PlanErrorKind::Shape, path, message));
-    None
 }

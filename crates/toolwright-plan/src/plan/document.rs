@@ -73,17 +73,19 @@ pub struct StepRetry {
     pub backoff_ms: Option<u64>,
 }
 
-/// What follows from a failed call, after its retries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnError {
-    /// The run fails. Steps that depend on this one do not run; the others do.
-    #[default]
-    Fail,
-    /// The step, or the item of its `each`, counts as skipped: a step that takes data from it is skipped as
-    /// well, unless the reference has a default.
-    Skip,
-    /// The output is null, and the run continues.
-    Continue,
+toolwright_json::words! {
+    /// What follows from a failed call, after its retries.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum OnError: as_str {
+        /// The run fails. Steps that depend on this one do not run; the others do.
+        #[default]
+        Fail = "fail",
+        /// The step, or the item of its `each`, counts as skipped: a step that takes data from it is skipped as
+        /// well, unless the reference has a default.
+        Skip = "skip",
+        /// The output is null, and the run continues.
+        Continue = "continue",
+    }
 }
 
 /// Bounds of a run. What is absent is unbounded, or bounded by the host.
@@ -95,17 +97,6 @@ pub struct PlanLimits {
     pub time_ms: Option<u64>,
     /// Maximum number of concurrent calls
     pub parallel: Option<u32>,
-}
-
-impl OnError {
-    /// Returns the name in a plan.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            OnError::Fail => "fail",
-            OnError::Skip => "skip",
-            OnError::Continue => "continue",
-        }
-    }
 }
 
 impl Plan {
@@ -163,7 +154,7 @@ impl Plan {
     }
 }
 
-fn templates_to_json(templates: &[(String, Template)]) -> Object {
+pub(super) fn templates_to_json(templates: &[(String, Template)]) -> Object {
     templates.iter().map(|(name, template)| (key(name), template.to_json())).collect()
 }
 

@@ -21,56 +21,37 @@ pub struct PlanError {
     pub suggestion: Option<String>,
 }
 
-/// The kinds of errors, in the order of the checks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum PlanErrorKind {
-    /// The document has not the shape of a plan.
-    Shape,
-    /// A limit is exceeded.
-    Limit,
-    /// The id of a step is invalid or repeated.
-    Id,
-    /// A reference does not lead to a value, or leads to a later step.
-    Reference,
-    /// Steps wait for each other.
-    Cycle,
-    /// There is no such tool.
-    UnknownTool,
-    /// The tool cannot be loaded from its source.
-    Unavailable,
-    /// The tool differs from the pinned one.
-    ToolChanged,
-    /// The tool has no such parameter, or it is hidden.
-    UnknownParameter,
-    /// A required parameter has no value.
-    MissingParameter,
-    /// A literal argument violates the schema of the tool.
-    Argument,
-    /// The output of a step cannot be the value that an edge feeds.
-    Edge,
-    /// A document of another format has something that plans cannot express.
-    Unsupported,
-}
-
-impl PlanErrorKind {
-    /// Returns the name in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            PlanErrorKind::Shape => "shape",
-            PlanErrorKind::Limit => "limit",
-            PlanErrorKind::Id => "id",
-            PlanErrorKind::Reference => "reference",
-            PlanErrorKind::Cycle => "cycle",
-            PlanErrorKind::UnknownTool => "unknown_tool",
-            PlanErrorKind::Unavailable => "unavailable",
-            PlanErrorKind::ToolChanged => "tool_changed",
-            PlanErrorKind::UnknownParameter => "unknown_parameter",
-            PlanErrorKind::MissingParameter => "missing_parameter",
-            PlanErrorKind::Argument => "argument",
-            PlanErrorKind::Edge => "edge",
-            PlanErrorKind::Unsupported => "unsupported",
-        }
+toolwright_json::words! {
+    /// The kinds of errors, in the order of the checks.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum PlanErrorKind: as_str {
+        /// The document has not the shape of a plan.
+        Shape = "shape",
+        /// A limit is exceeded.
+        Limit = "limit",
+        /// The id of a step is invalid or repeated.
+        Id = "id",
+        /// A reference does not lead to a value, or leads to a later step.
+        Reference = "reference",
+        /// Steps wait for each other.
+        Cycle = "cycle",
+        /// There is no such tool.
+        UnknownTool = "unknown_tool",
+        /// The tool cannot be loaded from its source.
+        Unavailable = "unavailable",
+        /// The tool differs from the pinned one.
+        ToolChanged = "tool_changed",
+        /// The tool has no such parameter, or it is hidden.
+        UnknownParameter = "unknown_parameter",
+        /// A required parameter has no value.
+        MissingParameter = "missing_parameter",
+        /// A literal argument violates the schema of the tool.
+        Argument = "argument",
+        /// The output of a step cannot be the value that an edge feeds.
+        Edge = "edge",
+        /// A document of another format has something that plans cannot express.
+        Unsupported = "unsupported",
     }
 }
 

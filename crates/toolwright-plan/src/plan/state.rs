@@ -6,28 +6,30 @@ use std::sync::Arc;
 use toolwright_json::object;
 use toolwright_json::{Json, Object};
 
-/// The state of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum StepState {
-    /// It has not started
-    #[default]
-    Pending,
-    /// A call is in progress
-    Running,
-    /// It waits for approval
-    Waiting,
-    /// Its output is known
-    Succeeded,
-    /// Its call failed, after all retries
-    Failed,
-    /// Its condition does not hold, a value that it takes comes from a skipped step, or its call failed and
-    /// `on_error` is `skip`
-    Skipped,
-    /// It did not run, because a step that it depends on failed
-    Blocked,
-    /// The run was cancelled before the step ended
-    Cancelled,
+toolwright_json::words! {
+    /// The state of a step.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    #[non_exhaustive]
+    pub enum StepState: as_str, parse {
+        /// It has not started
+        #[default]
+        Pending = "pending",
+        /// A call is in progress
+        Running = "running",
+        /// It waits for approval
+        Waiting = "waiting",
+        /// Its output is known
+        Succeeded = "succeeded",
+        /// Its call failed, after all retries
+        Failed = "failed",
+        /// Its condition does not hold, a value that it takes comes from a skipped step, or its call failed and
+        /// `on_error` is `skip`
+        Skipped = "skipped",
+        /// It did not run, because a step that it depends on failed
+        Blocked = "blocked",
+        /// The run was cancelled before the step ended
+        Cancelled = "cancelled",
+    }
 }
 
 /// The state of a step, with its times and counts.
@@ -46,37 +48,6 @@ pub struct StepStatus {
 }
 
 impl StepState {
-    /// All states.
-    pub const ALL: [StepState; 8] = [
-        StepState::Pending,
-        StepState::Running,
-        StepState::Waiting,
-        StepState::Succeeded,
-        StepState::Failed,
-        StepState::Skipped,
-        StepState::Blocked,
-        StepState::Cancelled,
-    ];
-
-    /// Returns the name in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            StepState::Pending => "pending",
-            StepState::Running => "running",
-            StepState::Waiting => "waiting",
-            StepState::Succeeded => "succeeded",
-            StepState::Failed => "failed",
-            StepState::Skipped => "skipped",
-            StepState::Blocked => "blocked",
-            StepState::Cancelled => "cancelled",
-        }
-    }
-
-    /// Parses a name in JSON.
-    pub fn parse(name: &str) -> Option<StepState> {
-        StepState::ALL.into_iter().find(|state| state.as_str() == name)
-    }
-
     /// Whether the step has ended, so that its state does not change any more.
     pub fn is_final(self) -> bool {
         !matches!(self, StepState::Pending | StepState::Running | StepState::Waiting)

@@ -3,17 +3,21 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use toolwright_core::document::Faults;
 use toolwright_core::wire_json::key;
 use toolwright_json::object;
 use toolwright_json::pointer::Path;
 use toolwright_json::{Json, Key, Object};
 
-use super::error::{PlanError, PlanErrorKind};
+use super::error::{Fields, Node, PlanError, PlanErrorKind};
 
 /// The member that makes an object a reference.
 const FROM: &str = "$from";
 /// The member that makes an object a literal value, whatever it looks like.
 const LITERAL: &str = "$literal";
+
+const FORMS: &[(&str, ReferenceForm)] =
+    &[("value", ReferenceForm::Value), ("handle", ReferenceForm::Handle)];
 
 /// Maximum depth of a template. Deeper values are refused.
 const MAX_DEPTH: usize = 128;
@@ -113,35 +117,21 @@ impl Reference {
         Reference::new(Source::parse(source), pointer)
     }
 
-    fn decode(object: &Object, path: &Path<'_>, errors: &mut Vec<PlanError>) -> Option<Reference> {
-        let mut fail = |key: &str, message: &str| {
-            errors.push(PlanError::new(PlanErrorKind::Shape, path.key(key), message));
-        };
-        for key in object.keys().filter(|key| ![FROM, "$as", "$default"].contains(key)) {
-            fail(key, "a reference has no members but '$from', '$as' and '$default'");
-        }
-        let form = match object.get("$as").map(|form| form.as_str()) {
-            None | Some(Some("value")) => ReferenceForm::Value,
-            Some(Some("handle")) => ReferenceForm::Handle,
-            Some(_) => {
-                fail("$as", "'$as' is \"value\" or \"handle\"");
-                ReferenceForm::Value
+    fn decode(node: Node<'_>) -> Option<Reference> {
+        let mut fields = Fields::of(node)?;
+        let reference = fields.take(FROM).and_then(|node| {
+            let problem =
+                "'$from' is a text: the id of a step, 'inputs' or 'item', and a JSON Pointer";
+            let reference = Reference::parse(node.some_or(node.value.as_str(), problem)?);
+            if reference.pointer == "/" {
+                node.fault("'$from' ends with a slash: remove it to refer to the whole value");
             }
-        };
-        let Some(text) = object.get(FROM).and_then(Json::as_str) else {
-            fail(
-                FROM,
-                "'$from' is a text: the id of a step, 'inputs' or 'item', and a JSON Pointer",
-            );
-            return None;
-        };
-        let mut reference = Reference::parse(text);
-        if reference.pointer.ends_with('/') && reference.pointer.len() == 1 {
-            fail(FROM, "'$from' ends with a slash: remove it to refer to the whole value");
-        }
-        reference.form = form;
-        reference.default = object.get("$default").cloned();
-        Some(reference)
+            Some(reference)
+        });
+        let form = fields.take("$as").and_then(|node| node.one_of(FORMS)).unwrap_or_default();
+        let default = fields.take("$default").map(|node| node.value.clone());
+        fields.finish();
+        Some(Reference { form, default, ..reference? })
     }
 
     fn to_json(&self) -> Json {
@@ -155,32 +145,34 @@ impl Reference {
 }
 
 impl Template {
-    /// Parses a value. Errors are added to the list; what is wrong becomes a literal.
-    pub(super) fn parse(value: &Json, path: &Path<'_>, errors: &mut Vec<PlanError>) -> Template {
-        Template::parse_at(value, path, 0, errors)
+    /// Parses a value. What is wrong becomes a literal.
+    pub(super) fn parse(node: &Node<'_>) -> Template {
+        Template::parse_at(node.value, &node.path(), 0, node.faults)
     }
 
     /// Parses a value at a path, for the paths of errors.
     pub fn from_json(value: &Json, path: &Path<'_>) -> Result<Template, Vec<PlanError>> {
-        let mut errors = Vec::new();
-        let template = Template::parse(value, path, &mut errors);
+        let faults = Faults::default();
+        let template = Template::parse_at(value, path, 0, &faults);
+        let errors = faults.take();
         if errors.is_empty() { Ok(template) } else { Err(errors) }
     }
 
+    /// Parses a value. A large one has many values without a fault, so a [`Node`] is only created for a reference.
     fn parse_at(
         value: &Json,
         path: &Path<'_>,
         depth: usize,
-        errors: &mut Vec<PlanError>,
+        faults: &Faults<PlanError>,
     ) -> Template {
         if depth > MAX_DEPTH {
             let message = format!("the value is nested more than {MAX_DEPTH} levels deep");
-            errors.push(PlanError::new(PlanErrorKind::Limit, path, message));
+            faults.add(PlanError::new(PlanErrorKind::Limit, path, message));
             return Template::Literal(Json::Null);
         }
         match value {
             Json::Object(object) if object.contains_key(FROM) => {
-                match Reference::decode(object, path, errors) {
+                match Reference::decode(Node { value, pointer: path.pointer(), faults }) {
                     Some(reference) => Template::Reference(Box::new(reference)),
                     None => Template::Literal(Json::Null),
                 }
@@ -188,23 +180,21 @@ impl Template {
             Json::Object(object) if object.contains_key(LITERAL) => {
                 if object.len() > 1 {
                     let message = "an object with '$literal' has no other members";
-                    errors.push(PlanError::new(PlanErrorKind::Shape, path, message));
+                    faults.add(PlanError::new(PlanErrorKind::Shape, path, message));
                 }
                 Template::Literal(object.get(LITERAL).cloned().unwrap_or_default())
             }
             Json::Object(object) => {
                 let member = |(name, value): (&str, &Json)| {
-                    (key(name), Template::parse_at(value, &path.key(name), depth + 1, errors))
+                    (key(name), Template::parse_at(value, &path.key(name), depth + 1, faults))
                 };
-                let members: Vec<(Key, Template)> = object.iter().map(member).collect();
-                Template::object(members)
+                Template::object(object.iter().map(member).collect())
             }
             Json::Array(items) => {
                 let item = |(index, value): (usize, &Json)| {
-                    Template::parse_at(value, &path.index(index), depth + 1, errors)
+                    Template::parse_at(value, &path.index(index), depth + 1, faults)
                 };
-                let items: Vec<Template> = items.iter().enumerate().map(item).collect();
-                Template::array(items)
+                Template::array(items.iter().enumerate().map(item).collect())
             }
             other => Template::Literal(other.clone()),
         }

@@ -97,52 +97,27 @@ impl From<&RunRecord> for RunSummary {
     }
 }
 
-/// The state of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RunStatus {
-    /// Calls are being made
-    Running,
-    /// It has not ended, and nothing makes its calls
-    Interrupted,
-    /// It waits for a person
-    Waiting,
-    /// All steps have ended, and none failed that may not
-    Succeeded,
-    /// A step failed, or a limit was exceeded
-    Failed,
-    /// It was cancelled
-    Cancelled,
+toolwright_json::words! {
+    /// The state of a run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum RunStatus: as_str, parse {
+        /// Calls are being made
+        Running = "running",
+        /// It has not ended, and nothing makes its calls
+        Interrupted = "interrupted",
+        /// It waits for a person
+        Waiting = "waiting",
+        /// All steps have ended, and none failed that may not
+        Succeeded = "succeeded",
+        /// A step failed, or a limit was exceeded
+        Failed = "failed",
+        /// It was cancelled
+        Cancelled = "cancelled",
+    }
 }
 
 impl RunStatus {
-    /// All states.
-    pub const ALL: [RunStatus; 6] = [
-        RunStatus::Running,
-        RunStatus::Interrupted,
-        RunStatus::Waiting,
-        RunStatus::Succeeded,
-        RunStatus::Failed,
-        RunStatus::Cancelled,
-    ];
-
-    /// Returns the name in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RunStatus::Running => "running",
-            RunStatus::Interrupted => "interrupted",
-            RunStatus::Waiting => "waiting",
-            RunStatus::Succeeded => "succeeded",
-            RunStatus::Failed => "failed",
-            RunStatus::Cancelled => "cancelled",
-        }
-    }
-
-    /// Parses a name in JSON.
-    pub fn parse(name: &str) -> Option<RunStatus> {
-        RunStatus::ALL.into_iter().find(|own| own.as_str() == name)
-    }
-
     /// Whether the run has ended.
     pub fn is_final(self) -> bool {
         matches!(self, RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled)

@@ -88,13 +88,6 @@ impl TemporalEngine {
         self
     }
 
-    /// Sets after which time a worker is lost that is not heard of. Its calls are made again if they may be repeated.
-    #[must_use]
-    pub fn with_heartbeat(mut self, heartbeat: Duration) -> TemporalEngine {
-        self.settings.heartbeat = heartbeat;
-        self
-    }
-
     pub(super) async fn client(&self) -> Result<&Client, PlanRunError> {
         Ok(self.client.get_or_try_init(|| connect(&self.address)).await?)
     }

@@ -5,56 +5,41 @@ mod value;
 
 use std::collections::HashMap;
 
+use toolwright_core::document::{Faults, positions};
 use toolwright_core::wire_json::key;
 use toolwright_json::object;
-use toolwright_json::pointer::{Path, escape};
 use toolwright_json::{Json, Object};
 
 use super::PREFIX;
 use super::export::{depends_on, expressible_args, expressible_outputs};
 use super::schema::{extract, rewrite};
-use crate::plan::document::Plan;
-use crate::plan::error::{PlanError, PlanErrorKind};
+use crate::plan::document::{Plan, templates_to_json};
+use crate::plan::error::{Fields, Node, PlanError, PlanErrorKind};
 use crate::plan::stored::below;
 use crate::plan::template::Template;
 
-/// Members of objects that a plan has, or that are only about the document. Members that it must refuse
-/// are in neither list, and have a reason in [`Importer::members`].
-const ROOT: &[&str] = &["arazzo", "$self", "info", "sourceDescriptions", "workflows", "components"];
-const INFO: &[&str] = &["title", "summary", "description", "version"];
-const SOURCE: &[&str] = &["name", "url", "type"];
-const WORKFLOW: &[&str] = &[
-    "workflowId",
-    "summary",
-    "description",
-    "inputs",
-    "steps",
-    "outputs",
-    "parameters",
-    "x-toolwright-plan",
-    "x-toolwright-inputs",
-    "x-toolwright-outputs",
-    "x-toolwright-limits",
-];
-
 /// Imports a workflow of an Arazzo document. Without the id of a workflow, the document must have only one.
 pub fn import(document: &Json, workflow: Option<&str>) -> Result<Plan, Vec<PlanError>> {
-    let mut importer = Importer::new(document);
-    let plan = importer.document(workflow);
-    if importer.errors.is_empty()
-        && let Some(plan) = plan
-    {
-        return match Plan::parse(&plan.into()) {
+    let faults = Faults::default();
+    let mut importer = Importer::default();
+    let plan = importer.document(Node::root(document, &faults), workflow);
+    let mut errors = faults.take();
+    match plan {
+        Some(plan) if errors.is_empty() => match Plan::parse(&plan.into()) {
             Ok(plan) => importer.compare(plan),
             Err(errors) => Err(importer.relocate(errors)),
-        };
+        },
+        _ => {
+            errors.sort_by_cached_key(|error| positions(document, &error.path));
+            Err(errors)
+        }
     }
-    Err(importer.errors)
 }
 
 /// An import in progress.
+#[derive(Default)]
 struct Importer<'d> {
-    document: &'d Json,
+    components: Option<&'d Json>,
     inputs: Option<Json>,
     /// The ids of the steps in the plan, by those in the document
     ids: HashMap<&'d str, &'d str>,
@@ -68,7 +53,6 @@ struct Importer<'d> {
     places: Vec<(String, String)>,
     /// Values that `x-toolwright` fields replace, as they should be: path, name of that field, value
     replaced: Vec<Replaced>,
-    errors: Vec<PlanError>,
 }
 
 /// What a field of Arazzo says, where an `x-toolwright` field says more.
@@ -81,191 +65,159 @@ enum Replaced {
     Outputs { path: String, value: Vec<(String, Template)> },
 }
 
-impl<'d> Importer<'d> {
-    fn new(document: &'d Json) -> Importer<'d> {
-        Importer {
-            document,
-            inputs: None,
-            ids: HashMap::new(),
-            outputs: HashMap::new(),
-            operations: HashMap::new(),
-            is_exported: false,
-            places: Vec::new(),
-            replaced: Vec::new(),
-            errors: Vec::new(),
-        }
-    }
+/// Reports something that plans cannot express.
+fn refuse(node: &Node<'_>, message: impl Into<String>) {
+    node.faults.add(PlanError::new(PlanErrorKind::Unsupported, &node.pointer, message));
+}
 
-    fn fail(&mut self, path: &Path<'_>, message: impl Into<String>) {
-        self.errors.push(PlanError::new(PlanErrorKind::Shape, path, message));
-    }
-
-    fn refuse(&mut self, path: &Path<'_>, message: impl Into<String>) {
-        self.errors.push(PlanError::new(PlanErrorKind::Unsupported, path, message));
-    }
-
-    /// Opens an object, and refuses members that a plan cannot express.
-    fn members(&mut self, value: &'d Json, path: &Path<'_>, known: &[&str]) -> Option<&'d Object> {
-        let Json::Object(members) = value else {
-            self.fail(path, format!("expected an object, not {}", value.kind()));
-            return None;
+/// Refuses the members that were not taken.
+fn refuse_rest(fields: &Fields<'_>) {
+    for (name, node) in fields.rest() {
+        let reason = match name {
+            "workflowId" => "a plan cannot call another workflow as a step",
+            "operationPath" => "a plan names its tools: use 'operationId'",
+            "channelPath" | "action" | "correlationId" => "a plan cannot wait for messages",
+            "onSuccess" | "successActions" => "a plan has no jumps: use 'dependsOn'",
+            "failureActions" => "a plan has failure actions only in steps",
+            "dependsOn" => "a plan cannot depend on another workflow",
+            "replacements" => "write the values into the payload instead",
+            "criteria" => "a plan repeats a call after any failure that may be temporary",
+            name if name.starts_with(PREFIX) => "this version does not know the field",
+            _ => "a plan cannot express it",
         };
-        for name in members.keys().filter(|name| !known.contains(name)) {
-            let reason = match name {
-                "workflowId" => "a plan cannot call another workflow as a step",
-                "operationPath" => "a plan names its tools: use 'operationId'",
-                "channelPath" | "action" | "correlationId" => "a plan cannot wait for messages",
-                "onSuccess" | "successActions" => "a plan has no jumps: use 'dependsOn'",
-                "failureActions" => "a plan has failure actions only in steps",
-                "dependsOn" => "a plan cannot depend on another workflow",
-                "replacements" => "write the values into the payload instead",
-                "criteria" => "a plan repeats a call after any failure that may be temporary",
-                name if name.starts_with(PREFIX) => "this version does not know the field",
-                _ => "a plan cannot express it",
-            };
-            self.refuse(&path.key(name), format!("'{name}': {reason}"));
-        }
-        Some(members)
+        refuse(&node, format!("'{name}': {reason}"));
     }
+}
 
-    /// Returns a member that is a text.
-    fn text(&mut self, members: &'d Object, name: &str, path: &Path<'_>) -> Option<&'d str> {
-        let text = members.get(name)?.as_str();
-        if text.is_none() {
-            self.fail(&path.key(name), format!("'{name}' is a text"));
-        }
-        text
-    }
+/// Takes a member that is a string.
+fn text<'d>(fields: &mut Fields<'d>, name: &'static str) -> Option<&'d str> {
+    fields.take(name)?.text()
+}
 
-    /// Returns a member that is a list.
-    fn list(&mut self, members: &'d Object, name: &str, path: &Path<'_>) -> &'d [Json] {
-        let Some(value) = members.get(name) else { return &[] };
-        let list = value.as_array();
-        if list.is_none() {
-            self.fail(&path.key(name), format!("'{name}' is a list"));
-        }
-        list.unwrap_or_default()
+/// Takes the items of a member that is an array.
+fn items<'d>(fields: &mut Fields<'d>, name: &'static str) -> Vec<Node<'d>> {
+    fields.take(name).and_then(|node| node.items()).unwrap_or_default()
+}
+
+impl<'d> Importer<'d> {
+    /// Notes where a member of the plan is from.
+    fn place(&mut self, place: String, node: &Node<'d>, member: &str) {
+        self.places.push((place, format!("{}/{member}", node.pointer)));
     }
 
     /// Returns the plan's document, as far as there is one.
-    fn document(&mut self, wanted: Option<&str>) -> Option<Object> {
-        let root = Path::ROOT;
-        let members = self.members(self.document, &root, ROOT)?;
-        match members.get("arazzo").and_then(Json::as_str) {
-            Some(version) if version.starts_with("1.0.") || version.starts_with("1.1.") => {}
-            _ => self.fail(&root.key("arazzo"), "expected a version 1.0 or 1.1 of Arazzo"),
+    fn document(&mut self, root: Node<'d>, wanted: Option<&str>) -> Option<Object> {
+        let mut fields = Fields::of(root)?;
+        let version = fields.take("arazzo").and_then(|version| version.value.as_str());
+        if !version.is_some_and(|own| own.starts_with("1.0.") || own.starts_with("1.1.")) {
+            fields.node.fault_at("/arazzo", "expected a version 1.0 or 1.1 of Arazzo");
         }
-        let info = members.get("info");
-        let info = info.and_then(|info| self.members(info, &root.key("info"), INFO));
-        let sources = root.key("sourceDescriptions");
-        for (at, source) in self.list(members, "sourceDescriptions", &root).iter().enumerate() {
-            let path = sources.index(at);
-            let kind = self.members(source, &path, SOURCE).and_then(|source| source.get("type"));
-            if kind.is_some_and(|kind| kind.as_str() != Some("openapi")) {
-                self.refuse(&path.key("type"), "a plan calls operations of OpenAPI documents only");
+        let info = fields.take("info").and_then(Fields::of).map(|mut info| {
+            info.ignore(&["title", "summary", "description", "version"]);
+            refuse_rest(&info);
+            info.node.value
+        });
+        for source in items(&mut fields, "sourceDescriptions") {
+            let Some(mut source) = Fields::of(source) else { continue };
+            source.ignore(&["name", "url"]);
+            let kind = source.take("type").filter(|kind| kind.value.as_str() != Some("openapi"));
+            if let Some(kind) = kind {
+                refuse(&kind, "a plan calls operations of OpenAPI documents only");
             }
+            refuse_rest(&source);
         }
-        let workflows = self.list(members, "workflows", &root);
-        let id = |workflow: &'d Json| workflow.get("workflowId").and_then(Json::as_str);
-        let path = root.key("workflows");
-        let at = match wanted {
-            Some(wanted) => {
-                let found = workflows.iter().position(|workflow| id(workflow) == Some(wanted));
-                if found.is_none() {
-                    let message = format!("there is no workflow '{wanted}'");
-                    let error = PlanError::new(PlanErrorKind::Shape, path, message);
-                    self.errors.push(error.suggesting(wanted, workflows.iter().filter_map(id)));
-                }
-                found?
-            }
-            None if workflows.len() == 1 => 0,
-            None => {
-                let ids: Vec<&str> = workflows.iter().filter_map(id).collect();
-                let message = format!(
-                    "a plan is one workflow, and the document has {}: {}",
-                    workflows.len(),
-                    ids.join(", ")
-                );
-                self.fail(&path, message);
-                return None;
-            }
+        fields.ignore(&["$self"]);
+        self.components = fields.take("components").map(|node| node.value);
+        let workflows = items(&mut fields, "workflows");
+        refuse_rest(&fields);
+        let id = |own: &Node<'d>| own.value.get("workflowId").and_then(Json::as_str);
+        let found = match wanted {
+            Some(wanted) => workflows.iter().find(|own| id(own) == Some(wanted)),
+            None => workflows.first().filter(|_| workflows.len() == 1),
         };
-        self.workflow(&workflows[at], &path.index(at), info)
+        if let Some(workflow) = found {
+            return self.workflow(workflow.clone(), info);
+        }
+        let ids: Vec<&str> = workflows.iter().filter_map(id).collect();
+        let fault = |message| PlanError::new(PlanErrorKind::Shape, "/workflows", message);
+        fields.node.faults.add(match wanted {
+            Some(wanted) => {
+                fault(format!("there is no workflow '{wanted}'")).suggesting(wanted, ids)
+            }
+            None => fault(format!(
+                "a plan is one workflow, and the document has {}: {}",
+                workflows.len(),
+                ids.join(", ")
+            )),
+        });
+        None
     }
 
-    fn workflow(
-        &mut self,
-        workflow: &'d Json,
-        path: &Path<'_>,
-        info: Option<&'d Object>,
-    ) -> Option<Object> {
-        let members = self.members(workflow, path, WORKFLOW)?;
-        self.is_exported = members.contains_key("x-toolwright-plan");
-        if self.is_exported && members.get("x-toolwright-plan").and_then(Json::as_str) != Some("1")
-        {
-            self.refuse(&path.key("x-toolwright-plan"), "expected version \"1\" of plans");
+    fn workflow(&mut self, workflow: Node<'d>, info: Option<&'d Json>) -> Option<Object> {
+        let mut fields = Fields::of(workflow)?;
+        let node = fields.node.clone();
+        fields.ignore(&["workflowId"]);
+        let exported = fields.take("x-toolwright-plan");
+        self.is_exported = exported.is_some();
+        if let Some(version) = exported.filter(|own| own.value.as_str() != Some("1")) {
+            refuse(&version, "expected version \"1\" of plans");
         }
         let mut out = object! {"plan": "1"};
-        let about = |name: &str| info.filter(|_| !self.is_exported)?.get(name)?.as_str();
-        let (title, description) = (about("title"), about("description"));
-        out.insert_some("name", self.text(members, "summary", path).or(title));
-        out.insert_some("description", self.text(members, "description", path).or(description));
-        self.inputs = self.inputs(members, path);
+        let is_exported = self.is_exported;
+        let about = |name: &str| info.filter(|_| !is_exported)?.get(name)?.as_str();
+        let name = text(&mut fields, "summary").or_else(|| about("title"));
+        let description = text(&mut fields, "description").or_else(|| about("description"));
+        out.insert_some("name", name);
+        out.insert_some("description", description);
+        self.inputs = self.inputs(&mut fields);
         out.insert_some("inputs", self.inputs.clone());
-        self.places.push(("/inputs".to_owned(), path.key("inputs").pointer()));
+        self.place("/inputs".to_owned(), &node, "inputs");
 
-        let steps = self.list(members, "steps", path);
-        let shared = self.list(members, "parameters", path);
-        let shared = self.parameters(shared, &path.key("parameters"));
-        let steps_path = path.key("steps");
-        for (at, step) in steps.iter().enumerate() {
-            self.declare(step, &steps_path.index(at));
+        let steps = items(&mut fields, "steps");
+        let shared = items(&mut fields, "parameters");
+        let shared = self.parameters(shared);
+        for step in &steps {
+            self.declare(step);
         }
         let mut plan_steps = Object::new();
-        for (at, step) in steps.iter().enumerate() {
-            let path = steps_path.index(at);
-            if let Some((id, step)) = self.step(step, at, &path, &shared) {
+        for (at, step) in steps.into_iter().enumerate() {
+            if let Some((id, step)) = self.step(step, at, &shared) {
                 plan_steps.push(key(id), step);
             }
         }
         out.insert("steps", plan_steps);
 
-        let outputs_path = path.key("outputs");
-        let mut outputs = Vec::new();
-        if let Some(Json::Object(declared)) = members.get("outputs") {
-            for (name, value) in declared.iter() {
-                let template = self.value(value, &outputs_path.key(name));
-                outputs.push((name.to_owned(), template));
-            }
-        }
-        if let Some(own) = members.get("x-toolwright-outputs") {
-            let replaced = Replaced::Outputs { path: outputs_path.pointer(), value: outputs };
-            self.replaced.push(replaced);
-            out.insert("outputs", own.clone());
-            let path = path.key("x-toolwright-outputs").pointer();
-            self.places.push(("/outputs".to_owned(), path));
+        let declared = fields.take("outputs").and_then(|node| node.members()).unwrap_or_default();
+        let outputs = declared.into_iter();
+        let outputs: Vec<(String, Template)> =
+            outputs.map(|(name, value)| (name.to_owned(), self.value(&value))).collect();
+        let place = format!("{}/outputs", node.pointer);
+        if let Some(own) = fields.take("x-toolwright-outputs") {
+            self.replaced.push(Replaced::Outputs { path: place, value: outputs });
+            out.insert("outputs", own.value.clone());
+            self.places.push(("/outputs".to_owned(), own.pointer));
         } else if !outputs.is_empty() {
-            let output = |(name, template): &(String, Template)| (key(name), template.to_json());
-            out.insert("outputs", outputs.iter().map(output).collect::<Object>());
-            self.places.push(("/outputs".to_owned(), outputs_path.pointer()));
+            out.insert("outputs", templates_to_json(&outputs));
+            self.places.push(("/outputs".to_owned(), place));
         }
-        out.insert_some("limits", members.get("x-toolwright-limits").cloned());
-        let limits = path.key("x-toolwright-limits").pointer();
-        self.places.push(("/limits".to_owned(), limits));
+        let limits = fields.take("x-toolwright-limits");
+        out.insert_some("limits", limits.map(|limits| limits.value.clone()));
+        self.place("/limits".to_owned(), &node, "x-toolwright-limits");
+        refuse_rest(&fields);
         Some(out)
     }
 
     /// Returns the schema of the inputs, with the components that it refers to.
-    fn inputs(&mut self, members: &'d Object, path: &Path<'_>) -> Option<Json> {
+    fn inputs(&self, fields: &mut Fields<'d>) -> Option<Json> {
         const COMPONENTS: &str = "#/components/inputs/";
-        if let Some(own) = members.get("x-toolwright-inputs") {
-            return Some(own.clone());
+        let (inputs, own) = (fields.take("inputs"), fields.take("x-toolwright-inputs"));
+        if let Some(own) = own {
+            return Some(own.value.clone());
         }
-        let place = path.key("inputs").pointer();
-        let inputs = extract(members.get("inputs")?, &place);
-        let Some(Json::Object(components)) = self.document.pointer("/components/inputs") else {
-            return Some(inputs);
-        };
+        let node = inputs?;
+        let inputs = extract(node.value, &node.pointer);
+        let components = self.components.and_then(|own| own.get("inputs")?.as_object());
+        let Some(components) = components else { return Some(inputs) };
         let local = |schema: &Json| {
             rewrite(schema, &|reference| {
                 Some(format!("#/$defs/{}", reference.strip_prefix(COMPONENTS)?))
@@ -278,7 +230,7 @@ impl<'d> Importer<'d> {
         let Json::Object(mut schema) = rewritten else { return Some(inputs) };
         if schema.contains_key("$defs") {
             let message = "schemas of 'components' and '$defs' cannot be joined: use one of them";
-            self.refuse(&path.key("inputs"), message);
+            refuse(&node, message);
         }
         let component = |(name, schema): (&str, &Json)| (key(name), local(schema));
         schema.insert("$defs", components.iter().map(component).collect::<Object>());
@@ -324,9 +276,4 @@ impl<'d> Importer<'d> {
         };
         errors.into_iter().map(relocate).collect()
     }
-}
-
-/// Returns the JSON Pointer of a step of the plan.
-fn plan_step(id: &str) -> String {
-    format!("/steps/{}", escape(id))
 }

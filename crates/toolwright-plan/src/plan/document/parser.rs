@@ -10,8 +10,6 @@ use crate::plan::condition::Condition;
 use crate::plan::error::{Fields, Node, PlanError, PlanErrorKind};
 use crate::plan::template::Template;
 
-const ON_ERROR: [OnError; 3] = [OnError::Fail, OnError::Skip, OnError::Continue];
-
 /// Reads a plan. What is wrong is left out.
 pub(super) fn read(document: Node<'_>) -> Plan {
     let Some(mut fields) = open(document) else { return Plan::default() };
@@ -77,14 +75,12 @@ fn step(node: Node<'_>) -> Option<Step> {
         args: templates(&mut fields, "args"),
         after: fields.take("after").and_then(|node| node.texts()).map_or_else(Vec::new, owned),
         each: fields.take("each").map(|node| each(&node)),
-        when: fields.take("when").and_then(|node| {
-            node.faults.collect(|errors| Condition::parse(node.value, &node.path(), errors))
-        }),
+        when: fields.take("when").and_then(|node| Condition::parse(&node)),
         retry: fields.take("retry").and_then(retry),
         timeout_ms: fields.take("timeout_ms").and_then(|node| node.count(1)),
         on_error: fields
             .take("on_error")
-            .and_then(|node| node.one_of(&ON_ERROR.map(|own| (own.as_str(), own))))
+            .and_then(|node| node.one_of(&OnError::ALL.map(|own| (own.as_str(), own))))
             .unwrap_or_default(),
         idempotent: fields.take("idempotent").and_then(|node| node.flag()),
         digest: text(&mut fields, "digest"),
@@ -94,7 +90,7 @@ fn step(node: Node<'_>) -> Option<Step> {
 }
 
 fn each(node: &Node<'_>) -> Template {
-    let each = template(node);
+    let each = Template::parse(node);
     let is_array = |value: &Json| value.as_array().is_some();
     let is_wrong = match &each {
         Template::Object(_) => true,
@@ -116,11 +112,7 @@ fn templates(fields: &mut Fields<'_>, name: &'static str) -> Vec<(String, Templa
     }
     node.refuse_repeated_keys();
     let members = node.members().unwrap_or_default().into_iter();
-    members.map(|(name, node)| (name.to_owned(), template(&node))).collect()
-}
-
-fn template(node: &Node<'_>) -> Template {
-    node.faults.collect(|errors| Template::parse(node.value, &node.path(), errors))
+    members.map(|(name, node)| (name.to_owned(), Template::parse(&node))).collect()
 }
 
 fn retry(node: Node<'_>) -> Option<StepRetry> {

@@ -24,26 +24,14 @@ pub(super) enum Node<'p> {
     Output(&'p str),
 }
 
-/// The reason for a line. If a pair of nodes has several, the first one here is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum LineKind {
-    Data,
-    Slot,
-    Shared,
-    After,
-}
-
-impl LineKind {
-    pub(super) const ALL: [LineKind; 4] =
-        [LineKind::Data, LineKind::Slot, LineKind::Shared, LineKind::After];
-
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            LineKind::Data => "data",
-            LineKind::Slot => "slot",
-            LineKind::Shared => "shared",
-            LineKind::After => "after",
-        }
+toolwright_json::words! {
+    /// The reason for a line. If a pair of nodes has several, the first one here is drawn.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub(super) enum LineKind: as_str {
+        Data = "data",
+        Slot = "slot",
+        Shared = "shared",
+        After = "after",
     }
 }
 

@@ -5,36 +5,24 @@ use std::fmt;
 use toolwright_json::Object;
 use toolwright_json::object;
 
-/// The kinds of notes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum RecordNoteKind {
-    /// Several results have the value of an argument
-    Ambiguous,
-    /// The value of an argument is a part of a text in a result
-    PartOfText,
-    /// The only result that has the value cannot feed the parameter
-    Refused,
-    /// No call returned the data behind a handle
-    UnknownHandle,
-    /// A call is not in the plan
-    LeftOut,
-    /// The results are too large to find all parts of their texts, or the prompt is too large to look for all values in
-    /// it
-    NotSearched,
-}
-
-impl RecordNoteKind {
-    /// Returns the name in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RecordNoteKind::Ambiguous => "ambiguous",
-            RecordNoteKind::PartOfText => "part_of_text",
-            RecordNoteKind::Refused => "refused",
-            RecordNoteKind::UnknownHandle => "unknown_handle",
-            RecordNoteKind::LeftOut => "left_out",
-            RecordNoteKind::NotSearched => "not_searched",
-        }
+toolwright_json::words! {
+    /// The kinds of notes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum RecordNoteKind: as_str {
+        /// Several results have the value of an argument
+        Ambiguous = "ambiguous",
+        /// The value of an argument is a part of a text in a result
+        PartOfText = "part_of_text",
+        /// The only result that has the value cannot feed the parameter
+        Refused = "refused",
+        /// No call returned the data behind a handle
+        UnknownHandle = "unknown_handle",
+        /// A call is not in the plan
+        LeftOut = "left_out",
+        /// The results are too large to find all parts of their texts, or the prompt is too large to look for all
+        /// values in it
+        NotSearched = "not_searched",
     }
 }
 

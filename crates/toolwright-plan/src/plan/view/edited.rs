@@ -88,26 +88,24 @@ fn parameters<'v>(node: &Node<'v>) -> Option<Vec<(&'v str, &'v Json)>> {
 
 fn edge(item: Node<'_>) -> Option<ViewEdge> {
     let mut fields = Fields::of(item)?;
-    let mut optional = |name| {
-        let node = fields.take(name).filter(|node: &Node<'_>| !node.value.is_null())?;
-        node.text().map(str::to_owned)
-    };
-    let (slot, each) = (optional("slot"), optional("each"));
-    let output = optional("source_output").unwrap_or_default();
-    let target_path = optional("target_path").unwrap_or_default();
+    let (slot, each) = (fields.optional_text("slot"), fields.optional_text("each"));
+    let source_output = fields.optional_text("source_output").unwrap_or_default();
+    let target_path = fields.optional_text("target_path").unwrap_or_default();
     if !target_path.is_empty() && !target_path.starts_with('/') {
         let problem = "'target_path' is a JSON Pointer: it is empty or begins with '/'";
         fields.node.fault_at("/target_path", problem);
         return None;
     }
-    let mut required = |name| fields.require(name).and_then(|node| node.text().map(str::to_owned));
-    let (source, target) = (required("source"), required("target"));
-    let parameter = if slot.is_none() { Some(required("target_parameter")?) } else { None };
+    let (source, target) = (fields.required_text("source"), fields.required_text("target"));
+    let target_parameter = match slot {
+        None => Some(fields.required_text("target_parameter")?),
+        Some(_) => None,
+    };
     Some(ViewEdge {
         source: source?,
-        source_output: output,
+        source_output,
         target: target?,
-        target_parameter: parameter,
+        target_parameter,
         target_path,
         each,
         slot,

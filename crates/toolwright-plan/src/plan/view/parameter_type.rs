@@ -6,37 +6,27 @@ use toolwright_json::{Json, Object};
 /// Maximum depth of references and unions.
 const MAX_DEPTH: usize = 16;
 
-/// The type of a parameter in a view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ViewType {
-    /// A text, or any value
-    #[default]
-    Str,
-    /// A whole number
-    Int,
-    /// A number
-    Float,
-    /// True or false
-    Bool,
-    /// An array
-    List,
-    /// An object
-    Dict,
+toolwright_json::words! {
+    /// The type of a parameter in a view.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum ViewType: as_str {
+        /// A text, or any value
+        #[default]
+        Str = "str",
+        /// A whole number
+        Int = "int",
+        /// A number
+        Float = "float",
+        /// True or false
+        Bool = "bool",
+        /// An array
+        List = "list",
+        /// An object
+        Dict = "dict",
+    }
 }
 
 impl ViewType {
-    /// Returns the name in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ViewType::Str => "str",
-            ViewType::Int => "int",
-            ViewType::Float => "float",
-            ViewType::Bool => "bool",
-            ViewType::List => "list",
-            ViewType::Dict => "dict",
-        }
-    }
-
     /// Returns the value that stands for an absent argument.
     pub fn zero(self) -> Json {
         match self {

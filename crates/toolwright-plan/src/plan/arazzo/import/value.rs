@@ -2,57 +2,51 @@
 
 use toolwright_core::wire_json::key;
 use toolwright_json::Json;
-use toolwright_json::pointer::Path;
 
-use super::Importer;
+use super::{Importer, refuse};
 use crate::plan::arazzo::expression::{
     Expression, input_reference, is_dynamic, is_pointer, is_selector,
 };
+use crate::plan::error::Node;
 use crate::plan::template::{Reference, Source, Template};
 
 impl<'d> Importer<'d> {
     /// Reads a value.
-    pub(super) fn value(&mut self, value: &'d Json, path: &Path<'_>) -> Template {
-        match value {
-            Json::String(text) if is_dynamic(text) => match self.expression(text, path) {
-                Some(reference) => Template::Reference(Box::new(reference)),
-                None => Template::Literal(Json::Null),
-            },
-            value if is_selector(value) => self.selector(value, path),
-            Json::Array(items) => {
-                let items = items.iter().enumerate();
-                Template::array(items.map(|(at, item)| self.value(item, &path.index(at))).collect())
+    pub(super) fn value(&self, node: &Node<'d>) -> Template {
+        let reference = match node.value {
+            Json::String(text) if is_dynamic(text) => self.expression(text, node),
+            value if is_selector(value) => self.selector(node),
+            Json::Array(_) => {
+                let items = node.items().unwrap_or_default();
+                return Template::array(items.iter().map(|item| self.value(item)).collect());
             }
-            Json::Object(members) => {
-                let part = |(name, value)| (key(name), self.value(value, &path.key(name)));
+            Json::Object(_) => {
+                let members = node.members().unwrap_or_default();
+                let part = |(name, value): &(&str, Node<'d>)| (key(name), self.value(value));
                 let template = Template::object(members.iter().map(part).collect());
-                let reserved = ["$from", "$literal"].into_iter();
-                for name in
-                    reserved.filter(|name| !template.is_literal() && members.contains_key(name))
-                {
-                    let message = format!("a plan cannot have '{name}' beside an expression");
-                    self.refuse(&path.key(name), message);
+                let is_reserved = |name: &str| ["$from", "$literal"].contains(&name);
+                let reserved = members.iter().filter(|(name, _)| is_reserved(name));
+                for (name, node) in reserved.filter(|_| !template.is_literal()) {
+                    refuse(node, format!("a plan cannot have '{name}' beside an expression"));
                 }
-                template
+                return template;
             }
-            other => Template::Literal(other.clone()),
-        }
+            other => return Template::Literal(other.clone()),
+        };
+        let null = Template::Literal(Json::Null);
+        reference.map_or(null, |reference| Template::Reference(Box::new(reference)))
     }
 
-    fn expression(&mut self, text: &str, path: &Path<'_>) -> Option<Reference> {
+    fn expression(&self, text: &str, node: &Node<'d>) -> Option<Reference> {
         match Expression::parse(text) {
             Some(Expression::Input { name, pointer }) => {
                 Some(input_reference(name, pointer, self.inputs.as_ref()))
             }
             Some(Expression::Output { step, output, pointer }) => {
-                let Some(&id) = self.ids.get(step) else {
-                    self.fail(path, format!("there is no step '{step}'"));
-                    return None;
-                };
-                let Some(base) = self.outputs.get(&(step, output)) else {
-                    self.fail(path, format!("the step '{step}' has no output '{output}'"));
-                    return None;
-                };
+                let problem = format!("there is no step '{step}'");
+                let id = *node.some_or(self.ids.get(step), &problem)?;
+                let problem = format!("the step '{step}' has no output '{output}'");
+                let base = node.some_or(self.outputs.get(&(step, output)), &problem)?;
                 Some(Reference::new(Source::Step(id.to_owned()), format!("{base}{pointer}")))
             }
             _ => {
@@ -61,34 +55,29 @@ impl<'d> Importer<'d> {
                 } else {
                     "a plan refers to inputs and to outputs of steps only"
                 };
-                self.refuse(path, message);
+                refuse(node, message);
                 None
             }
         }
     }
 
     /// Reads a selector: only a JSON Pointer is a reference.
-    fn selector(&mut self, value: &'d Json, path: &Path<'_>) -> Template {
-        let text = |name: &str| value.get(name).and_then(Json::as_str);
-        let kind = text("type").or_else(|| value.pointer("/type/type").and_then(Json::as_str));
+    fn selector(&self, node: &Node<'d>) -> Option<Reference> {
+        let text = |name: &str| node.value.get(name).and_then(Json::as_str);
+        let member = |name: &str| node.below(name, node.value);
+        let kind = text("type").or_else(|| node.value.pointer("/type/type")?.as_str());
         if kind != Some("jsonpointer") {
-            self.refuse(&path.key("type"), "a plan selects parts of values by JSON Pointers only");
-            return Template::Literal(Json::Null);
+            let message = "a plan selects parts of values by JSON Pointers only";
+            refuse(&member("type"), message);
+            return None;
         }
-        let (Some(context), Some(selector)) = (text("context"), text("selector")) else {
-            self.fail(path, "'context' and 'selector' are texts");
-            return Template::Literal(Json::Null);
-        };
-        if !is_pointer(selector) {
-            self.fail(&path.key("selector"), "a JSON Pointer is empty or begins with '/'");
-            return Template::Literal(Json::Null);
-        }
-        match self.expression(context, &path.key("context")) {
-            Some(mut reference) => {
-                reference.pointer.push_str(selector);
-                Template::Reference(Box::new(reference))
-            }
-            None => Template::Literal(Json::Null),
-        }
+        let texts = text("context").zip(text("selector"));
+        let (context, selector) = node.some_or(texts, "'context' and 'selector' are texts")?;
+        let pointer = is_pointer(selector).then_some(selector);
+        let problem = "a JSON Pointer is empty or begins with '/'";
+        let pointer = member("selector").some_or(pointer, problem)?;
+        let mut reference = self.expression(context, &member("context"))?;
+        reference.pointer.push_str(pointer);
+        Some(reference)
     }
 }
