@@ -4,6 +4,7 @@ use toolwright_json::{Json, Key, Object};
 
 use super::lower::Lowering;
 use super::shape::Member;
+use super::subset::has;
 use super::walk::{is_worth_saying, restricts, step};
 use crate::loss::Severity;
 use crate::wire_json;
@@ -131,7 +132,7 @@ impl<'s> Lowering<'s, '_> {
     fn is_accepted(&self, key: &str, value: &Json) -> bool {
         match (key, value) {
             ("format", Json::String(format)) => {
-                self.rules.formats.is_none_or(|formats| formats.contains(&format.as_str()))
+                self.rules.formats.is_none_or(|formats| has(formats, format))
             }
             ("minItems", value) => self
                 .rules

@@ -4,6 +4,9 @@
 use crate::loss::Severity;
 use crate::profile::Subset;
 
+/// Groups of words.
+type Words = &'static [&'static [&'static str]];
+
 /// The part of JSON Schema that a vendor accepts.
 #[derive(Debug)]
 pub(super) struct Rules {
@@ -11,12 +14,12 @@ pub(super) struct Rules {
     pub(super) name: &'static str,
     /// Whether the vendor enforces the schema. If not, a description is as effective as a keyword.
     pub(super) enforced: bool,
-    /// The supported keywords
-    pub(super) keywords: &'static [&'static str],
+    /// The supported keywords, in groups
+    pub(super) keywords: Words,
     /// The supported keywords at the root, if they differ
-    pub(super) root_keywords: Option<&'static [&'static str]>,
-    /// The supported formats, if not all are
-    pub(super) formats: Option<&'static [&'static str]>,
+    pub(super) root_keywords: Option<Words>,
+    /// The supported formats, in groups, if not all are
+    pub(super) formats: Option<Words>,
     /// Whether every value needs a type, arrays need `items`, and keywords must apply to the type
     pub(super) typed: bool,
     /// Whether objects must have `additionalProperties: false`
@@ -37,6 +40,11 @@ pub(super) struct Rules {
     pub(super) max_min_items: Option<u64>,
     /// Maximum depth of objects and maximum number of properties
     pub(super) ceilings: Option<(usize, usize)>,
+}
+
+/// Whether a group has a word.
+pub(super) fn has(groups: Words, word: &str) -> bool {
+    groups.iter().any(|group| group.contains(&word))
 }
 
 /// How references are handled.
@@ -75,50 +83,41 @@ pub(super) fn rules(subset: Subset) -> Option<&'static Rules> {
     }
 }
 
+/// Keywords of most subsets.
+const COMMON: &[&str] = &[
+    "type",
+    "title",
+    "description",
+    "default",
+    "enum",
+    "format",
+    "properties",
+    "required",
+    "items",
+    "anyOf",
+];
+/// Further keywords of strict schemas.
+const STRICT: &[&str] = &["const", "additionalProperties"];
+/// Keywords that limit lengths.
+const LENGTHS: &[&str] = &["minItems", "maxItems", "minLength", "maxLength"];
+/// Keywords that limit texts and numbers.
+const BOUNDS: &[&str] =
+    &["pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+/// Keywords of references.
+const REFERENCES: &[&str] = &["$ref", "$defs", "definitions"];
+/// Formats of times.
+const TIMES: &[&str] = &["date-time", "time", "date", "duration"];
+/// Formats of addresses and ids.
+const NAMES: &[&str] = &["email", "hostname", "ipv4", "ipv6", "uuid"];
+
 /// Closed objects, all properties required, ceilings; bounds, `$defs` and recursion stay
 /// (`docs/dialects/openai-chat.md#tools`).
 const OPENAI: Rules = Rules {
     name: "OpenAI's strict schemas",
     enforced: true,
-    keywords: &[
-        "type",
-        "title",
-        "description",
-        "default",
-        "enum",
-        "const",
-        "format",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "minItems",
-        "maxItems",
-        "minLength",
-        "maxLength",
-        "pattern",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "anyOf",
-        "$ref",
-        "$defs",
-        "definitions",
-    ],
+    keywords: &[COMMON, STRICT, LENGTHS, BOUNDS, REFERENCES],
     root_keywords: None,
-    formats: Some(&[
-        "date-time",
-        "time",
-        "date",
-        "duration",
-        "email",
-        "hostname",
-        "ipv4",
-        "ipv6",
-        "uuid",
-    ]),
+    formats: Some(&[TIMES, NAMES]),
     typed: true,
     closed: true,
     all_required: true,
@@ -135,27 +134,8 @@ const OPENAI: Rules = Rules {
 /// (`docs/dialects/deepseek.md#tools`).
 const DEEPSEEK: Rules = Rules {
     name: "DeepSeek's strict schemas",
-    keywords: &[
-        "type",
-        "title",
-        "description",
-        "default",
-        "enum",
-        "const",
-        "format",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "pattern",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "anyOf",
-    ],
-    formats: Some(&["email", "hostname", "ipv4", "ipv6", "uuid"]),
+    keywords: &[COMMON, STRICT, BOUNDS],
+    formats: Some(&[NAMES]),
     no_empty_object: true,
     refs: Refs::Inline,
     types: Types::ScalarList,
@@ -167,36 +147,8 @@ const DEEPSEEK: Rules = Rules {
 /// (`docs/dialects/anthropic.md#tools`).
 const ANTHROPIC: Rules = Rules {
     name: "Anthropic's strict schemas",
-    keywords: &[
-        "type",
-        "title",
-        "description",
-        "default",
-        "enum",
-        "const",
-        "format",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "minItems",
-        "anyOf",
-        "$ref",
-        "$defs",
-        "definitions",
-    ],
-    formats: Some(&[
-        "date-time",
-        "time",
-        "date",
-        "duration",
-        "email",
-        "hostname",
-        "uri",
-        "ipv4",
-        "ipv6",
-        "uuid",
-    ]),
+    keywords: &[COMMON, STRICT, &["minItems"], REFERENCES],
+    formats: Some(&[TIMES, NAMES, &["uri"]]),
     all_required: false,
     refs: Refs::Acyclic,
     types: Types::Branches,
@@ -211,30 +163,20 @@ const GEMINI: Rules = Rules {
     name: "Gemini's OpenAPI schemas",
     enforced: false,
     keywords: &[
-        "type",
-        "format",
-        "title",
-        "description",
-        "nullable",
-        "enum",
-        "items",
-        "minItems",
-        "maxItems",
-        "properties",
-        "required",
-        "propertyOrdering",
-        "minProperties",
-        "maxProperties",
-        "minimum",
-        "maximum",
-        "minLength",
-        "maxLength",
-        "pattern",
-        "example",
-        "default",
-        "anyOf",
-        "ref",
-        "defs",
+        COMMON,
+        LENGTHS,
+        &[
+            "nullable",
+            "propertyOrdering",
+            "minProperties",
+            "maxProperties",
+            "minimum",
+            "maximum",
+            "pattern",
+            "example",
+            "ref",
+            "defs",
+        ],
     ],
     formats: None,
     closed: false,
@@ -251,8 +193,8 @@ const GEMINI: Rules = Rules {
 const OLLAMA: Rules = Rules {
     name: "Ollama's schemas",
     enforced: false,
-    keywords: &["anyOf", "type", "items", "description", "enum", "properties", "required"],
-    root_keywords: Some(&["type", "$defs", "items", "required", "properties"]),
+    keywords: &[&["anyOf", "type", "items", "description", "enum", "properties", "required"]],
+    root_keywords: Some(&[&["type", "$defs", "items", "required", "properties"]]),
     formats: None,
     typed: false,
     closed: false,
@@ -273,10 +215,7 @@ impl Rules {
 
     /// Whether a keyword is supported.
     pub(super) fn has(&self, keyword: &str, root: bool) -> bool {
-        match self.root_keywords {
-            Some(keywords) if root => keywords.contains(&keyword),
-            _ => self.keywords.contains(&keyword),
-        }
+        has(self.root_keywords.filter(|_| root).unwrap_or(self.keywords), keyword)
     }
 
     /// Returns a type in the vendor's notation.
