@@ -29,10 +29,9 @@ use std::process::ExitCode;
 const HELP: &str = "\
 Usage: cargo xtask <task>
 
-  ci [--full | STEP…]      format, lints, tests, docs, tidy, examples, external, args-report,
-                           conformance; --full adds publish, oauth, mcp, temporal, schemathesis, clients,
-                           journeys, recorded, fuzz, bench, bench-gateway, bench-mcp, soak, chaos; with names,
-                           only those steps
+  ci [--full | STEP…]      format, lints, tests, docs, tidy, examples, args-report; --full adds conformance,
+                           external, publish, oauth, mcp, temporal, schemathesis, clients, journeys, recorded,
+                           fuzz, bench, bench-gateway, bench-mcp, soak, chaos; with names, only those steps
   tidy                     the rules of the source tree
   lines                    lines of code and of tests, and the share of documentation, by crate; the longest
                            functions and files

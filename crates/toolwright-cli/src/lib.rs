@@ -1,5 +1,5 @@
 //! The command line. JSON on stdout, messages on stderr; exit 0 fine, 1 failed, 2 wrong usage,
-//! 3 refused by `--strict`.
+//! 3 refused by `--strict`. The crate promises no stability as a library; the command does.
 
 mod approvals;
 mod args;

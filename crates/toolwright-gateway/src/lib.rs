@@ -38,12 +38,7 @@
 //! ```
 //!
 //! Each feature is a folder with its tables of the configuration, its state and its routes; [`gateway`] puts them
-//! together. A module imports only from modules to its left:
-//!
-//! ```text
-//! config → key → telemetry → http → fault → monitoring → models → approvals → tools → mcp → proxy → catalog → responses
-//!        → tool_runs → plans → exchange → gateway
-//! ```
+//! together. A module imports only from lower ones: `cargo xtask tidy` has their order.
 //!
 //! The crate promises no stability: the program `toolwright` and its endpoints do.
 

@@ -86,6 +86,7 @@
 //! displayed do not compile; the message says what to change:
 //!
 //! ```compile_fail,E0277
+//! # extern crate toolwright_runtime as toolwright;
 //! # use toolwright::prelude::*;
 //! struct Table;
 //!
@@ -94,6 +95,7 @@
 //! ```
 //!
 //! ```compile_fail,E0277
+//! # extern crate toolwright_runtime as toolwright;
 //! # use toolwright::prelude::*;
 //! struct Table;
 //!
@@ -104,6 +106,7 @@
 //! ```
 //!
 //! ```compile_fail,E0277
+//! # extern crate toolwright_runtime as toolwright;
 //! # use toolwright::prelude::*;
 //! struct Broken;
 //!

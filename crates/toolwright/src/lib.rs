@@ -8,6 +8,8 @@
 //!   sees.
 //! - [`CallError`] is written for the model, [`ToolError`] by a tool.
 //!
+//! The [`guide`] leads from one tool to an agent with context, handles, approval, streaming and a vendor.
+//!
 //! # Features
 //!
 //! Without default features, the crate has tools, arguments and the agent loop.
@@ -50,6 +52,11 @@
 //! # Ok(())
 //! # }
 //! ```
+
+// Its programs are compiled and run by `examples/external`, as a user's crate.
+#[cfg(all(doc, not(doctest)))]
+#[doc = include_str!("../guide.md")]
+pub mod guide {}
 
 #[cfg(feature = "catalog")]
 pub use toolwright_catalog as catalog;

@@ -7,5 +7,5 @@ pub mod readme {}
 #[doc = include_str!("../../../README.zh-CN.md")]
 pub mod readme_in_chinese {}
 
-#[doc = include_str!("../../../docs/guide.md")]
+#[doc = include_str!("../../../crates/toolwright/guide.md")]
 pub mod guide {}

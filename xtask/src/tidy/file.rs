@@ -19,13 +19,19 @@ pub(super) fn opens_with_its_purpose(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
+/// A file without its test module. Declarations as `mod tests;` end nothing, nor do single test-only items.
+pub(super) fn before_tests(text: &str) -> &str {
+    const TESTS: &str = "\n#[cfg(test)]\nmod ";
+    let mut found = text.match_indices(TESTS).map(|(at, _)| at);
+    let is_inline = |at: &usize| {
+        text[at + TESTS.len()..].lines().next().is_some_and(|line| !line.ends_with(';'))
+    };
+    found.find(is_inline).map_or(text, |at| &text[..=at])
+}
+
 /// Lines before the tests.
-pub(super) fn length(file: &Source) -> usize {
-    let is_test = |line: &str| line.trim_start().starts_with("#[cfg(test)]");
-    // A single test-only item in the middle of a file does not end it.
-    let lines: Vec<&str> = file.text.lines().collect();
-    let tests = lines.windows(2).position(|pair| is_test(pair[0]) && pair[1].starts_with("mod "));
-    tests.unwrap_or(lines.len())
+fn length(file: &Source) -> usize {
+    before_tests(&file.text).lines().count()
 }
 
 fn measured(tree: &Tree) -> impl Iterator<Item = (&Source, usize)> {
@@ -237,7 +243,11 @@ mod tests {
         {
             assert_eq!(found(test, long), 1, "{long}");
             assert_eq!(found(source, long), 0, "{long}");
-            assert_eq!(found(source, &format!("#[cfg(test)]\nmod tests {{\n{long}")), 1, "{long}");
+            assert_eq!(
+                found(source, &format!("//! X.\n#[cfg(test)]\nmod tests {{\n{long}")),
+                1,
+                "{long}"
+            );
         }
         for short in ["sleep(Duration::from_millis(100))", "sleep(PAUSE)", "sleep_until(due)"] {
             assert_eq!(found(test, short), 0, "{short}");

@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::code::{code, paths};
+use super::file::before_tests;
 use super::{Finding, Source, Tree};
 
 /// A crate and the order of its top-level modules.
@@ -261,31 +262,45 @@ pub(super) fn are_kept(tree: &Tree) -> Vec<Finding> {
     CRATES.iter().flat_map(|layers| layers.check(tree)).collect()
 }
 
-/// Every crate depends only on crates before it, by the normal dependencies of its manifest.
+/// Every crate is in the table, and depends only on crates before it, by the normal dependencies of its manifest. No test
+/// depends on the facade.
 pub(super) fn of_crates_are_kept(tree: &Tree) -> Vec<Finding> {
     let folders: Vec<&str> = CRATES.iter().map(|layers| layers.folder).collect();
     crates_against(tree, &folders)
 }
 
-/// Returns the dependencies that are against an order of crates, by the folders of their sources.
+/// The crate that only users depend on.
+const FACADE: &str = "toolwright";
+
+/// Returns the crates that an order lacks, and the dependencies that are against it, by the folders of their sources.
 fn crates_against(tree: &Tree, folders: &[&str]) -> Vec<Finding> {
     let place = |name: &str| folders.iter().position(|folder| crate_name(folder) == name);
     let mut findings = Vec::new();
-    for (index, folder) in folders.iter().enumerate() {
-        let Some(manifest) = tree.get(&folder.replace("/src", "/Cargo.toml")) else { continue };
+    for manifest in &tree.files {
+        let path = manifest.path.strip_suffix("/Cargo.toml");
+        let Some(path) = path.filter(|path| manifest.under("crates") || *path == "xtask") else {
+            continue;
+        };
+        let Some(index) = place(crate_name(path)) else {
+            findings.push(manifest.finding(1, format!("the crate is not in {HERE}; add it")));
+            continue;
+        };
         let mut section = "";
         for (line, text) in manifest.text.lines().enumerate() {
             if text.starts_with('[') {
                 section = text;
             }
             let name = text.split([' ', '.', '=']).next().unwrap_or_default();
-            if section.ends_with("dependencies]")
+            if section == "[dev-dependencies]" && name == FACADE {
+                let what = "tests depend on the facade; they need the crates that it exports";
+                findings.push(manifest.finding(line + 1, what));
+            } else if section.ends_with("dependencies]")
                 && !section.contains("dev-")
                 && place(name).is_some_and(|other| other >= index)
             {
                 let what = format!(
                     "{} depends on {name}, which is not before it in {HERE}",
-                    crate_name(folder)
+                    crate_name(path)
                 );
                 findings.push(manifest.finding(line + 1, what));
             }
@@ -379,11 +394,6 @@ impl Layers {
     }
 }
 
-/// A file without its test module, which may use every layer.
-fn before_tests(text: &str) -> &str {
-    text.find("\n#[cfg(test)]\nmod ").map_or(text, |end| &text[..end])
-}
-
 fn remedy(own: &str, target: &str) -> String {
     format!(
         "{own} imports crate::{target}, which is not to its left in {HERE}; move what {own} needs \
@@ -429,6 +439,7 @@ mod tests {
             "pub use crate::high as other;",
             "use crate::Thing;",
             "use crate::reexported::Thing;",
+            "#[cfg(test)]\nmod tests;\nuse crate::high::Thing;",
         ] {
             assert_eq!(check(&LAYERS, "crates/a/src/low/part.rs", text).len(), 1, "{text}");
         }
@@ -467,6 +478,17 @@ mod tests {
                 "crates/low/Cargo.toml:2: low depends on high, which is not before it in {HERE}"
             )]
         );
+    }
+
+    #[test]
+    fn a_crate_without_a_layer_and_a_test_of_the_facade_are_found() {
+        let tree = Tree::of(&[
+            ("crates/low/Cargo.toml", "[dev-dependencies]\ntoolwright.workspace = true\n"),
+            ("crates/new/Cargo.toml", ""),
+        ]);
+        let found = crates_against(&tree, &["crates/low/src"]);
+        let found: Vec<&str> = found.iter().map(|finding| finding.path.as_str()).collect();
+        assert_eq!(found, ["crates/low/Cargo.toml", "crates/new/Cargo.toml"]);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::code::{code, without_comments};
-use super::{Finding, Source, Tree, file};
+use super::file::before_tests;
+use super::{Finding, Source, Tree};
 
 /// Maximum number of lines of a crate.
 const CRATE: usize = 25_000;
@@ -99,7 +100,7 @@ pub(super) fn table(tree: &Tree) -> String {
         let _ = writeln!(text, "{lines:>6} {name}, {}:{line}", file.path);
     }
     let mut files: Vec<(usize, &Source)> =
-        sources(tree).map(|(_, file)| (lines(&before_tests(file)), file)).collect();
+        sources(tree).map(|(_, file)| (lines(before_tests(&file.text)), file)).collect();
     files.sort_by_key(|(lines, _)| std::cmp::Reverse(*lines));
     text.push_str("\nlongest files\n");
     for (lines, file) in files.iter().take(SHOWN) {
@@ -115,8 +116,8 @@ fn sizes(tree: &Tree) -> BTreeMap<&str, Size> {
         let size = sizes.entry(name).or_default();
         let whole = lines(&file.text);
         if is_source(inner) {
-            let code = before_tests(file);
-            let own = lines(&code);
+            let code = before_tests(&file.text);
+            let own = lines(code);
             size.code += own;
             size.tests += whole - own;
             size.docs += code.lines().filter(|line| is_documentation(line)).count();
@@ -147,11 +148,6 @@ fn sources(tree: &Tree) -> impl Iterator<Item = (&str, &Source)> {
     })
 }
 
-/// A source without its test module.
-fn before_tests(file: &Source) -> String {
-    file.text.lines().take(file::length(file)).collect::<Vec<_>>().join("\n")
-}
-
 /// Counts lines of code.
 fn lines(text: &str) -> usize {
     without_comments(text).lines().filter(|line| !line.trim().is_empty()).count()
@@ -165,8 +161,8 @@ fn is_documentation(line: &str) -> bool {
 /// The functions of all sources that have a body.
 fn functions(tree: &Tree) -> impl Iterator<Item = Function<'_>> {
     sources(tree).flat_map(|(_, file)| {
-        let text = before_tests(file);
-        let code = code(&text);
+        let text = before_tests(&file.text);
+        let code = code(text);
         let all: Vec<&str> = text.lines().collect();
         let found = starts(&code).into_iter().filter_map(|(at, name)| {
             let (first, last) = body(&code, at)?;
@@ -218,6 +214,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "//! A file.\n\n/// Adds.\nfn add(a: [u8; 2]) {\n    // why\n    a(\"//\");\n\n}\n\
+                        #[cfg(test)]\nmod apart;\n\
                         trait T { fn none(&self); }\n#[cfg(test)]\nmod tests {\n    fn t() {}\n}\n";
 
     #[test]
@@ -227,7 +224,7 @@ mod tests {
             ("crates/a/tests/it/main.rs", "fn main() {}\n\n// end\n"),
             ("crates/toolwright-testing/src/lib.rs", "fn a() {}\n"),
         ]);
-        let size = Size { code: 4, tests: 5, docs: 2, files: 1 };
+        let size = Size { code: 6, tests: 5, docs: 2, files: 1 };
         assert_eq!(sizes(&tree), BTreeMap::from([("a", size)]));
     }
 
