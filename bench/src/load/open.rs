@@ -2,9 +2,10 @@
 //! from their scheduled start. A slow reply thus cannot hide the requests that had to wait for it
 //! (coordinated omission).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 
@@ -74,12 +75,12 @@ async fn one(
     target: Arc<Target>,
     due: Instant,
 ) -> Outcome<(Instant, Times)> {
-    let kept = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let kept = idle.lock().pop();
     let mut connection = match kept {
         Some(connection) => connection,
         None => Connection::open(target.address).await?,
     };
     let times = connection.exchange(&target).await?;
-    idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    idle.lock().push(connection);
     Ok((due, times))
 }

@@ -129,8 +129,8 @@ impl RemoteCatalog {
             request.headers_mut().insert("x-internal-token", value);
         }
         let answer = self.send(request).await?;
-        let Incoming { status, headers, .. } = &answer;
-        if status.is_success() && begins_with(headers, &CONTENT_TYPE, "text/event-stream") {
+        let is_stream = begins_with(&answer.headers, &CONTENT_TYPE, Framing::Sse.content_type());
+        if answer.status.is_success() && is_stream {
             return self.read_stream(answer).await;
         }
         let answer = self.read_json(answer, false).await?;

@@ -7,10 +7,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ring::hmac;
 
-use toolwright_transport::key_file::{self, KeyFileError};
-
-/// The key file in the data folder.
-pub const SIGNING_KEY_FILE: &str = "signing.key";
+use toolwright_transport::key_file::{self, KeyFileError, SIGNING_KEY_FILE};
 
 /// A key that links and tokens are signed with.
 #[derive(Clone)]

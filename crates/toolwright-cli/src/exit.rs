@@ -105,7 +105,7 @@ pub(crate) fn print_json(document: impl Into<Json>) -> Result<()> {
 }
 
 /// Writes rows under a heading to stdout.
-pub(crate) fn print_table(heading: &[&str], rows: &[impl AsRef<[String]>]) -> Result<()> {
+pub(crate) fn print_table(heading: &[impl ToString], rows: &[impl AsRef<[String]>]) -> Result<()> {
     terminal::table(&mut io::stdout().lock(), heading, rows).map_err(io("stdout"))
 }
 

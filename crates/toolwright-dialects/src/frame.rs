@@ -30,7 +30,7 @@ impl Framing {
     pub const ALL: [Framing; 4] = [Framing::Sse, Framing::Aws, Framing::Ndjson, Framing::Array];
 
     /// Returns the value of `content-type` for this framing.
-    pub fn content_type(self) -> &'static str {
+    pub const fn content_type(self) -> &'static str {
         match self {
             Framing::Sse => "text/event-stream",
             Framing::Aws => "application/vnd.amazon.eventstream",

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use toolwright_core::{Fault, Message, Request};
+use toolwright_mcp::protocol::meta;
 use toolwright_runtime::Session;
 use toolwright_runtime::store::expiring::{Entry, ExpiringStore, Limits, Scope};
 
@@ -27,7 +28,7 @@ use crate::key::Client;
 use crate::telemetry::RequestId;
 
 /// The header that names the conversation, in requests and replies.
-pub const HEADER: HeaderName = HeaderName::from_static("toolwright-conversation");
+pub const HEADER: HeaderName = HeaderName::from_static(meta::CONVERSATION);
 
 /// The kind of the entries in the store.
 const KIND: &str = "conversation";

@@ -1,7 +1,10 @@
 //! Idempotency keys: the names and hashes of requests that a client may repeat.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use toolwright_core::{Fault, FaultClass};
+
+/// The header that names a request which a client may repeat.
+pub const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Hashes texts, each prefixed with its length.
 pub fn hash(texts: &[&str]) -> String {
@@ -15,7 +18,7 @@ pub fn hash(texts: &[&str]) -> String {
 
 /// Returns the name of the run of a request with an idempotency key, within a scope such as a client.
 pub fn of_key(headers: &HeaderMap, scope: &[&str]) -> Option<String> {
-    let key = headers.get("idempotency-key").filter(|key| !key.is_empty())?;
+    let key = headers.get(HEADER).filter(|key| !key.is_empty())?;
     let key = String::from_utf8_lossy(key.as_bytes());
     Some(hash(&[scope, &[&key]].concat())[..32].to_owned())
 }

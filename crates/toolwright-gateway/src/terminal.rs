@@ -100,10 +100,10 @@ pub fn width(text: &str) -> usize {
 /// Writes rows under a heading in aligned columns. The last column is not padded.
 pub fn table(
     out: &mut impl Write,
-    heading: &[&str],
+    heading: &[impl ToString],
     rows: &[impl AsRef<[String]>],
 ) -> io::Result<()> {
-    let heading: Vec<String> = heading.iter().map(|own| (*own).to_owned()).collect();
+    let heading: Vec<String> = heading.iter().map(ToString::to_string).collect();
     let all = || std::iter::once(&*heading).chain(rows.iter().map(AsRef::as_ref));
     let widest = |at: usize| all().map(|row| width(&row[at])).max().unwrap_or_default();
     let widths: Vec<usize> = (0..heading.len()).map(widest).collect();

@@ -11,12 +11,15 @@ pub const LATEST: &str = "2026-07-28";
 /// The newest version with a handshake.
 pub const LATEST_HANDSHAKE: &str = "2025-11-25";
 
+/// The first version whose results have links.
+pub const LINKS_SINCE: &str = "2025-06-18";
+
 /// The only version with batches.
 pub const BATCH_VERSION: &str = "2025-03-26";
 
 /// All versions that are spoken, the newest first.
 pub const VERSIONS: [&str; 5] =
-    [LATEST, LATEST_HANDSHAKE, "2025-06-18", BATCH_VERSION, "2024-11-05"];
+    [LATEST, LATEST_HANDSHAKE, LINKS_SINCE, BATCH_VERSION, "2024-11-05"];
 
 pub const DISCOVER: &str = "server/discover";
 pub const INITIALIZE: &str = "initialize";

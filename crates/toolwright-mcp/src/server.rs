@@ -32,9 +32,9 @@ pub use subscription::{Announcer, Changes};
 
 use super::message::{Request, Response, RpcError};
 use super::protocol::{
-    CALL_TOOL, DISCOVER, INITIALIZE, INVALID_REQUEST, LATEST, LATEST_HANDSHAKE, LIST_RESOURCES,
-    LIST_TEMPLATES, LIST_TOOLS, LISTEN, METHOD_NOT_FOUND, PING, READ_RESOURCE, SET_LOG_LEVEL,
-    SUBSCRIBE, UNSUBSCRIBE, UNSUPPORTED_VERSION, VERSIONS, implementation, meta,
+    CALL_TOOL, DISCOVER, INITIALIZE, INVALID_REQUEST, LATEST, LATEST_HANDSHAKE, LIST_PROMPTS,
+    LIST_RESOURCES, LIST_TEMPLATES, LIST_TOOLS, LISTEN, METHOD_NOT_FOUND, PING, READ_RESOURCE,
+    SET_LOG_LEVEL, SUBSCRIBE, UNSUBSCRIBE, UNSUPPORTED_VERSION, VERSIONS, implementation, meta,
 };
 use pending::PendingCalls;
 
@@ -43,7 +43,7 @@ const TTL_MS: u64 = 60_000;
 
 /// Methods whose results say how long they may be kept.
 const CACHEABLE: [&str; 6] =
-    [DISCOVER, LIST_TOOLS, "prompts/list", LIST_RESOURCES, LIST_TEMPLATES, READ_RESOURCE];
+    [DISCOVER, LIST_TOOLS, LIST_PROMPTS, LIST_RESOURCES, LIST_TEMPLATES, READ_RESOURCE];
 
 /// A server. Clones share what it remembers between requests.
 #[derive(Clone, Default)]

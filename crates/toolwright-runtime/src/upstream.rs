@@ -23,6 +23,7 @@ mod send;
 mod stream;
 
 pub use auth::{AwsKeys, AwsProfile, ClientCredential, Credential, ProfileError, REGIONS};
+pub use auth::{X_API_KEY, X_GOOG_API_KEY};
 pub use error::{ProviderError, RemoteError};
 pub use fault::fault_of;
 pub use loss_policy::LossPolicy;

@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use http::Request;
+use parking_lot::Mutex;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, OwnedRwLockWriteGuard, RwLock};
 use toolwright_transport::HttpClient;
@@ -67,7 +68,7 @@ impl AuthorizationServer {
             }
         })
         .await;
-        shared.lock().base = server.url();
+        shared.state.lock().base = server.url();
         AuthorizationServer { server, shared }
     }
 
@@ -85,33 +86,33 @@ impl AuthorizationServer {
 
     /// Whether the resource accepts a token.
     pub fn accepts(&self, token: &Token) -> bool {
-        self.shared.lock().valid.contains(token.access().expose())
+        self.shared.state.lock().valid.contains(token.access().expose())
     }
 
     /// Makes the access tokens invalid; refresh tokens stay valid.
     pub fn expire_all(&self) {
-        self.shared.lock().valid.clear();
+        self.shared.state.lock().valid.clear();
     }
 
     /// Sets whether new access tokens are expired.
     pub fn issue_expired(&self, is_expired: bool) {
-        self.shared.lock().issues_expired = is_expired;
+        self.shared.state.lock().issues_expired = is_expired;
     }
 
     pub fn clients(&self) -> usize {
-        self.shared.lock().clients.len()
+        self.shared.state.lock().clients.len()
     }
 
     pub fn refreshes(&self) -> usize {
-        self.shared.lock().refreshes
+        self.shared.state.lock().refreshes
     }
 
     pub fn requests(&self) -> usize {
-        self.shared.lock().requests
+        self.shared.state.lock().requests
     }
 
     pub fn revoke_all(&self) {
-        self.shared.lock().revoke();
+        self.shared.state.lock().revoke();
     }
 
     /// Holds refreshes back until it is dropped.
@@ -127,16 +128,12 @@ impl AuthorizationServer {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap()
-    }
-
     async fn answer(&self, head: &str, body: &[u8]) -> String {
         let mut line = head.lines().next().unwrap().split(' ');
         let (method, target) = (line.next().unwrap(), line.next().unwrap());
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let reply = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.requests += 1;
             match (method, path) {
                 ("POST", "/token") => state.token(head, body),

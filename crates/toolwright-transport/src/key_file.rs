@@ -9,6 +9,9 @@ use zeroize::Zeroizing;
 use crate::private_file;
 use crate::secret::Secret;
 
+/// The key file of a data folder.
+pub const SIGNING_KEY_FILE: &str = "signing.key";
+
 /// Length of a key, in bytes.
 pub const KEY_BYTES: usize = 32;
 

@@ -9,13 +9,15 @@ use super::{FileUrl, Files, seconds};
 /// Maximum lifetime of a link.
 const MAX_LIFETIME: Duration = Duration::from_hours(7 * 24);
 
-/// What a link allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkPurpose {
-    /// To write the bytes of the file
-    Upload,
-    /// To read the file
-    Download,
+toolwright_json::words! {
+    /// What a link allows.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum LinkPurpose: name {
+        /// To write the bytes of the file
+        Upload = "file upload",
+        /// To read the file
+        Download = "file download",
+    }
 }
 
 /// Why a link is refused.
@@ -28,15 +30,6 @@ pub enum LinkError {
     /// The link has expired
     #[error("the link has expired")]
     Expired,
-}
-
-impl LinkPurpose {
-    fn name(self) -> &'static str {
-        match self {
-            LinkPurpose::Upload => "file upload",
-            LinkPurpose::Download => "file download",
-        }
-    }
 }
 
 impl Files {

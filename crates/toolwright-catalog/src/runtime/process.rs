@@ -87,14 +87,13 @@ impl ProcessFunction {
         } else {
             let output =
                 process.communicate(input.as_bytes(), MAX_STDOUT, None, &scope.cancel).await;
-            let output = output.map_err(|error| self.cannot_start(&error))?;
+            let output = output.map_err(|error| not_run(&self.command, &error))?;
             self.check_end(&output)?;
             memory.grow_for_result(output.stdout.len()).await?;
-            let text = std::str::from_utf8(&output.stdout).ok();
-            text.and_then(|text| Json::parse(text).ok()).ok_or_else(|| {
-                let stderr = self.stderr(&output);
-                failed(&format!("its stdout is not one JSON document{stderr}"))
-            })?
+            let invalid =
+                |what| failed(&format!("its stdout is not {what}{}", self.stderr(&output)));
+            let text = std::str::from_utf8(&output.stdout).map_err(|_| invalid("UTF-8"))?;
+            Json::parse(text).map_err(|_| invalid("one JSON document"))?
         };
         let value = self.known.json(value);
         if !workspace.outputs.is_empty() {
@@ -134,7 +133,7 @@ impl ProcessFunction {
             return Err(failed("its command is empty"));
         };
         if scope.cancel.is_cancelled() {
-            return Err(failed("its call has ended"));
+            return Err(not_run(&self.command, &io::ErrorKind::Interrupted.into()));
         }
         let mut confinement = self.confinement.clone();
         confinement.write.push(workspace.folder());
@@ -144,7 +143,7 @@ impl ProcessFunction {
             INHERITED_ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))),
         );
         command.env("TMPDIR", workspace.folder().join(TEMPORARY));
-        Process::start(command).map_err(|error| self.cannot_start(&error))
+        Process::start(command).map_err(|error| not_run(&self.command, &error))
     }
 
     /// Passes on events as they arrive, and returns the result.
@@ -171,7 +170,7 @@ impl ProcessFunction {
         let communicate = async {
             let (input, cancel) = (input.as_bytes(), &scope.cancel);
             let output = process.communicate(input, MAX_STDOUT, Some(sender), cancel).await;
-            output.map_err(|error| self.cannot_start(&error))
+            output.map_err(|error| not_run(&self.command, &error))
         };
         let ended = tokio::try_join!(communicate, receive);
         // If it wrote what is not an event, it still runs, and its files cannot be removed.
@@ -179,11 +178,6 @@ impl ProcessFunction {
         let (output, ()) = ended?;
         self.check_end(&output)?;
         stream.finish().map_err(malformed)
-    }
-
-    fn cannot_start(&self, error: &io::Error) -> ToolError {
-        let program = self.command.first().map(String::as_str).unwrap_or_default();
-        failed(&format!("`{program}` cannot be started: {}", error.kind()))
     }
 
     fn changed(&self) -> ToolError {
@@ -216,7 +210,42 @@ impl ProcessFunction {
     }
 }
 
+/// Returns why a process has no output: its program did not start, the call was cancelled, or a pipe broke.
+fn not_run(command: &[String], error: &io::Error) -> ToolError {
+    let program = command.first().map(String::as_str).unwrap_or_default();
+    match error.kind() {
+        io::ErrorKind::Interrupted => failed("its call has ended"),
+        kind => failed(&format!("`{program}` could not be run: {kind}")),
+    }
+}
+
 fn failed(problem: &str) -> ToolError {
     ToolError::new(format!("The process of the function failed: {problem}"))
         .with_kind("ProcessError")
+}
+
+#[cfg(test)]
+mod tests {
+    use toolwright_runtime::Session;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_call_that_is_cancelled_after_the_start_is_no_failure_to_start() {
+        let mut command = process::command("sleep");
+        command.arg("1000");
+        let mut process = Process::start(command).unwrap();
+        let cancel = Session::new("run").cancel;
+        cancel.cancel();
+        let cancelled = process.communicate(b"", MAX_STDOUT, None, &cancel).await.unwrap_err();
+        let missing = Process::start(process::command("no-such-program")).unwrap_err();
+        for (error, wanted) in [
+            (cancelled, "its call has ended"),
+            (missing, "`prog` could not be run: entity not found"),
+            (io::ErrorKind::BrokenPipe.into(), "`prog` could not be run: broken pipe"),
+        ] {
+            let error = not_run(&["prog".to_owned()], &error);
+            assert_eq!(error.message, format!("The process of the function failed: {wanted}"));
+        }
+    }
 }

@@ -357,6 +357,28 @@ fn bodies_are_flattened_if_nothing_is_lost() {
 }
 
 #[test]
+fn office_documents_are_files_and_xml_is_text() {
+    let office = "application/vnd.openxmlformats-officedocument";
+    for (media, is_file) in [
+        (&*format!("{office}.wordprocessingml.document"), true),
+        (&*format!("{office}.spreadsheetml.sheet"), true),
+        ("application/xml", false),
+        ("image/svg+xml", false),
+    ] {
+        let body = |content: &str| {
+            let operation = format!(r#"{{"requestBody":{{"required":true,"content":{content}}}}}"#);
+            function("3.1.0", &operation, NO_COMPONENTS)
+        };
+        let whole = body(&format!(r#"{{"{media}":{{}}}}"#));
+        assert_eq!(whole.pointer("/http/body/file").is_some(), is_file, "{media}");
+        let part = format!(r#"{{"properties":{{"x":{{"contentMediaType":"{media}"}}}}}}"#);
+        let form = body(&format!(r#"{{"multipart/form-data":{{"schema":{part}}}}}"#));
+        let file = form.pointer("/http/body/properties/0/file");
+        assert_eq!(file.is_some(), is_file, "{media}");
+    }
+}
+
+#[test]
 fn swagger_forms_files_and_arrays_are_read() {
     let operation = r#"{"consumes":["multipart/form-data"],"parameters":[
         {"name":"id","in":"path","type":"string","required":true},

@@ -135,7 +135,7 @@ pub(super) async fn call(
     tool: &CompiledTool,
     arguments: Arguments,
 ) -> Result<CallResult> {
-    // Another call is another one, also with the same arguments.
+    // A new run, because a recorded call of the same run would not run again.
     let session = Session::new(RequestId::random().to_string()).with_caller(caller.clone());
     let name = tool.handler().tool().name.as_str();
     let call = toolwright_core::Call::new("call_1", name, arguments);

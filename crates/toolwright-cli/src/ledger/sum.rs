@@ -53,8 +53,8 @@ impl Sum {
             None => cell.compact(),
         };
         let rows: Vec<Vec<String>> = rows.map(|row| row.iter().map(cell).collect()).collect();
-        let heading = names.join("\n").to_uppercase().replace('_', " ");
-        exit::print_table(&heading.lines().collect::<Vec<_>>(), &rows)
+        let heading = names.iter().map(|name| name.to_uppercase().replace('_', " "));
+        exit::print_table(&heading.collect::<Vec<_>>(), &rows)
     }
 }
 

@@ -20,6 +20,9 @@ use crate::exit::Failure;
 #[cfg(not(feature = "temporal"))]
 const BUILD: &str = "cargo install --path crates/toolwright-cli --features temporal";
 
+/// The task queue of workers and runs that name none.
+pub(super) const TASK_QUEUE: &str = "toolwright";
+
 /// Arguments that select the engine.
 #[derive(Debug, Args)]
 pub(super) struct EngineOptions {
@@ -29,8 +32,7 @@ pub(super) struct EngineOptions {
     #[command(flatten)]
     temporal: TemporalOptions,
     /// Use the tools of the workers on these task queues. A tool is called on the first queue whose worker has it
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "toolwright")]
-    #[cfg_attr(not(feature = "temporal"), allow(dead_code))]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = TASK_QUEUE)]
     task_queue: Vec<String>,
 }
 
@@ -57,15 +59,19 @@ pub(super) struct TemporalOptions {
 
 impl EngineOptions {
     /// Returns the arguments of other commands about a run, with a space in front.
-    pub(super) fn flags(&self, tools: &PlanToolOptions) -> String {
+    pub(super) fn flags(&self) -> String {
         let TemporalOptions { address, namespace, gateway } = &self.temporal;
-        let is_known = self.temporal.server(tools).is_ok_and(|server| server.is_some());
-        let is_named = self.engine == Some(EngineName::Temporal) && !is_known;
-        let flag =
-            |name: &str, value: &Option<String>| Some(format!(" --{name} {}", value.as_ref()?));
-        let engine = is_named.then(|| " --engine temporal".to_owned());
-        let server = [flag("address", address), flag("namespace", namespace)];
-        [engine, flag("gateway", gateway)].into_iter().chain(server).flatten().collect()
+        let queues = self.task_queue.join(",");
+        let flags = [
+            ("engine", (self.engine == Some(EngineName::Temporal)).then_some("temporal")),
+            ("gateway", gateway.as_deref()),
+            ("address", address.as_deref()),
+            ("namespace", namespace.as_deref()),
+            ("task-queue", Some(&*queues).filter(|queues| *queues != TASK_QUEUE)),
+        ];
+        let quoted = |value| shlex::try_quote(value).ok();
+        let flag = |(name, value): (_, Option<_>)| Some(format!(" --{name} {}", quoted(value?)?));
+        flags.into_iter().filter_map(flag).collect()
     }
 
     /// Returns the engine of a run, or of a new one, unless it is that of this process. A run is on the Temporal server
@@ -180,5 +186,36 @@ impl Worker {
     pub(crate) fn run(self) -> Result<(), Failure> {
         drop(self);
         Err(not_built())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        engine: EngineOptions,
+    }
+
+    #[test]
+    fn other_commands_about_a_run_have_its_arguments_quoted() {
+        for (arguments, flags) in [
+            (&["--task-queue", "toolwright"][..], ""),
+            (
+                &["--engine=temporal", "--task-queue", "gpu,my queue"],
+                " --engine temporal --task-queue 'gpu,my queue'",
+            ),
+            (
+                &["--address", "a:1", "--namespace", "it's", "--gateway", "https://g/?a&b"],
+                r#" --gateway 'https://g/?a&b' --address a:1 --namespace "it's""#,
+            ),
+        ] {
+            let command = Command::parse_from([&["plan"], arguments].concat());
+            assert_eq!(command.engine.flags(), flags);
+        }
     }
 }

@@ -248,7 +248,7 @@ impl RunOptions {
     /// Makes the calls of a run. Questions are asked on the terminal, if there is one.
     async fn watch(&self, engine: &dyn Engine, run: &str) -> Result<(), Failure> {
         let plan = engine.report(run).await.map_err(failed)?.run.plan;
-        let flags = self.engine.flags(&self.tools);
+        let flags = self.engine.flags();
         loop {
             let observer = progress::observer(&plan);
             let driven = engine.drive(run, Some(observer)).await;

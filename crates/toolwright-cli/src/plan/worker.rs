@@ -5,7 +5,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use toolwright_gateway::terminal::counted;
 use toolwright_plan::temporal::TemporalWorker;
 
-use super::engine::{TemporalOptions, address};
+use super::engine::{TASK_QUEUE, TemporalOptions, address};
 use super::tools::PlanToolOptions;
 use crate::exit::{self, Failure};
 use crate::tools;
@@ -23,7 +23,7 @@ Examples:
   toolwright plan run plan.json --engine temporal --address 127.0.0.1:7233")]
 pub(crate) struct Worker {
     /// Offer the tools on this task queue
-    #[arg(long, value_name = "NAME", default_value = "toolwright")]
+    #[arg(long, value_name = "NAME", default_value = TASK_QUEUE)]
     task_queue: String,
     /// Make calls of built-in tools that change something without approval
     #[arg(long)]

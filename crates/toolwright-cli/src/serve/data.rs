@@ -3,9 +3,9 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use toolwright_catalog::signing::{SIGNING_KEY_FILE, SigningKey};
+use toolwright_catalog::signing::SigningKey;
 use toolwright_runtime::store;
-use toolwright_transport::private_file;
+use toolwright_transport::{key_file, private_file};
 
 use crate::exit::{self, Failure, Result};
 
@@ -34,7 +34,7 @@ pub(super) fn open(data: &Path) -> Result<File> {
             store::check_file(&path).map_err(|error| Failure::failed(error.to_string()))?;
         }
     }
-    if data.join(SIGNING_KEY_FILE).exists() {
+    if data.join(key_file::SIGNING_KEY_FILE).exists() {
         SigningKey::open(data).map_err(|error| Failure::failed(error.to_string()))?;
     }
     Ok(lock)

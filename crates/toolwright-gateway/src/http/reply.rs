@@ -9,6 +9,7 @@ use futures_util::{Stream, StreamExt};
 use http::{HeaderValue, header};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, StreamBody};
+use toolwright_dialects::frame::Framing;
 
 use super::budget::Share;
 
@@ -124,7 +125,7 @@ pub fn event_reply(events: impl Stream<Item = String> + Send + 'static) -> Reply
     let frames = events.map(|text| Ok::<_, Infallible>(Frame::data(Bytes::from(text))));
     let mut reply = Reply::new(ReplyBody::stream(StreamBody::new(frames)));
     let headers = reply.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(Framing::Sse.content_type()));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     reply
 }

@@ -5,6 +5,7 @@
 //! which is then presented like a bearer token (record 0014).
 
 use http::{HeaderMap, HeaderName, Uri, header};
+use toolwright_runtime::upstream::{X_API_KEY, X_GOOG_API_KEY};
 
 /// The gateway's own header. A client that uses it can send a vendor's credential elsewhere.
 const OWN: HeaderName = HeaderName::from_static("toolwright-key");
@@ -36,8 +37,8 @@ pub(super) fn presented<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> Vec<(Carrie
     let authorization = header(header::AUTHORIZATION);
     let places = [
         (Carrier::Bearer, authorization.and_then(bearer)),
-        (Carrier::ApiKey, header(HeaderName::from_static("x-api-key"))),
-        (Carrier::GoogApiKey, header(HeaderName::from_static("x-goog-api-key"))),
+        (Carrier::ApiKey, header(X_API_KEY)),
+        (Carrier::GoogApiKey, header(X_GOOG_API_KEY)),
         (Carrier::Query, uri.query().and_then(query)),
         (Carrier::AccessKey, authorization.and_then(access_key)),
     ];

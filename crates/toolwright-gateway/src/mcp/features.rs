@@ -118,7 +118,7 @@ impl McpFeatures {
     /// Lists the entries of all servers that the caller may use, those of each server in its order.
     async fn list(&self, listing: Listing, params: &Object) -> Result<Object, RpcError> {
         let lists = join_all(self.servers.iter().map(|server| server.entries(listing))).await;
-        let (label, mut seen) = (listing.label(), HashSet::new());
+        let ((entries_key, label), mut seen) = (listing.members(), HashSet::new());
         let mut entries = Vec::new();
         for (server, list) in self.servers.iter().zip(lists) {
             for entry in list.iter() {
@@ -138,7 +138,7 @@ impl McpFeatures {
                 }
             }
         }
-        page(listing.key(), params, entries.into_iter(), |entry| entry)
+        page(entries_key, params, entries.into_iter(), |entry| entry)
     }
 
     /// Finds a prompt by its name with the prefix.

@@ -51,21 +51,12 @@ pub(super) enum Listing {
 }
 
 impl Listing {
-    /// The member of a result that has the entries.
-    pub(super) fn key(self) -> &'static str {
+    /// The member of a result that has the entries, and the member of an entry that names it.
+    pub(super) fn members(self) -> (&'static str, &'static str) {
         match self {
-            Listing::Prompts => "prompts",
-            Listing::Resources => "resources",
-            Listing::Templates => "resourceTemplates",
-        }
-    }
-
-    /// The member of an entry that names it.
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Listing::Prompts => "name",
-            Listing::Resources => "uri",
-            Listing::Templates => "uriTemplate",
+            Listing::Prompts => ("prompts", "name"),
+            Listing::Resources => ("resources", "uri"),
+            Listing::Templates => ("resourceTemplates", "uriTemplate"),
         }
     }
 
@@ -109,7 +100,7 @@ impl List {
                     let (server, error) = (client.name(), error.operator_text());
                     tracing::debug!(
                         "the MCP server `{server}` cannot list its {}: {error}",
-                        listing.key()
+                        listing.members().0
                     );
                 }
             }

@@ -7,6 +7,7 @@ use http::HeaderMap;
 use toolwright_core::json::Object;
 use toolwright_core::profile::Family;
 use toolwright_core::{Dialect, Fault, FaultClass, Json, object};
+use toolwright_runtime::upstream::X_GOOG_API_KEY;
 
 /// The subject of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub fn listing(
 pub fn dialect_of_sdk(headers: &HeaderMap) -> Dialect {
     if headers.contains_key("anthropic-version") {
         Dialect::Anthropic
-    } else if headers.contains_key("x-goog-api-key") || headers.contains_key("x-goog-api-client") {
+    } else if headers.contains_key(X_GOOG_API_KEY) || headers.contains_key("x-goog-api-client") {
         Dialect::Gemini
     } else {
         Dialect::OpenaiChat

@@ -2,14 +2,17 @@
 //!
 //! Headers are selected by allowlists, so that unknown headers are not forwarded.
 
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::header::{self, HeaderMap, HeaderName};
+use toolwright_transport::remove_connection_headers;
+
+use crate::idempotency;
 
 /// Headers of a client that are forwarded to a vendor of the same dialect.
 const ONWARD: [HeaderName; 11] = [
     header::ACCEPT,
     HeaderName::from_static("anthropic-beta"),
     HeaderName::from_static("anthropic-version"),
-    HeaderName::from_static("idempotency-key"),
+    idempotency::HEADER,
     HeaderName::from_static("openai-beta"),
     HeaderName::from_static("openai-organization"),
     HeaderName::from_static("openai-project"),
@@ -22,22 +25,14 @@ const ONWARD: [HeaderName; 11] = [
 /// Headers of a client that codecs read.
 const MEANT: &[&str] = &["anthropic-beta", "anthropic-version"];
 
-/// Hop-by-hop headers, and headers that are written anew.
-const BY_HOP: [HeaderName; 14] = [
+/// Headers of a reply that concern only the vendor's server.
+const OF_SERVER: [HeaderName; 6] = [
     header::ALT_SVC,
-    header::CONNECTION,
-    header::CONTENT_LENGTH,
     header::DATE,
-    HeaderName::from_static("keep-alive"),
     header::PROXY_AUTHENTICATE,
-    HeaderName::from_static("proxy-connection"),
     header::SET_COOKIE,
     header::SERVER,
     header::STRICT_TRANSPORT_SECURITY,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
 ];
 
 /// Returns the headers for a vendor of the client's dialect.
@@ -68,20 +63,11 @@ const OURS: &str = "toolwright-";
 
 /// Returns the headers of a vendor's reply for a client of the same dialect.
 pub fn back(mut reply: HeaderMap) -> HeaderMap {
-    // `Connection` may name further hop-by-hop headers.
-    let named: Vec<HeaderName> = reply.get_all(header::CONNECTION).iter().flat_map(names).collect();
-    let forged = reply.keys().filter(|name| name.as_str().starts_with(OURS)).cloned();
-    for name in forged.chain(named).collect::<Vec<_>>() {
-        reply.remove(name);
-    }
-    for name in &BY_HOP {
+    remove_connection_headers(&mut reply);
+    let forged = reply.keys().filter(|name| name.as_str().starts_with(OURS));
+    let forged: Vec<HeaderName> = forged.cloned().collect();
+    for name in forged.iter().chain(&OF_SERVER) {
         reply.remove(name);
     }
     reply
-}
-
-/// Returns the names in a list of headers.
-fn names(list: &HeaderValue) -> impl Iterator<Item = HeaderName> {
-    let names = list.to_str().unwrap_or_default().split(',');
-    names.filter_map(|name| HeaderName::try_from(name.trim()).ok())
 }

@@ -13,7 +13,7 @@ use http::HeaderMap;
 use toolwright_core::{Fault, FaultClass, Json};
 use toolwright_runtime::call::canonical;
 
-use crate::idempotency::hash;
+use crate::idempotency::{self, hash};
 use crate::proxy::inbound::InboundRequest;
 use crate::{conversation, tools};
 
@@ -68,7 +68,7 @@ enum Mark<'h> {
 
 fn mark(headers: &HeaderMap) -> Option<(Mark<'_>, Attempt)> {
     let text = |name: &str| headers.get(name)?.to_str().ok().filter(|value| !value.is_empty());
-    if let Some(key) = text("idempotency-key") {
+    if let Some(key) = text(idempotency::HEADER.as_str()) {
         return Some((Mark::Key(key), Attempt::Any));
     }
     if let Some(id) = text("amz-sdk-invocation-id") {

@@ -100,11 +100,11 @@ impl PendingTurns {
 fn weight(part: &Part) -> usize {
     let own = match &part.body {
         Body::Text(text) | Body::Refusal(text) => text.len(),
-        Body::Json(value) => value.compact().len(),
+        Body::Json(value) => value.weight(),
         Body::Reasoning(reasoning) => reasoning.sections.iter().map(|own| own.text.len()).sum(),
         Body::Call(call) => call.arguments.as_str().len(),
         Body::Outcome(outcome) => outcome.content.iter().map(weight).sum(),
-        Body::Opaque(opaque) => opaque.value.compact().len(),
+        Body::Opaque(opaque) => opaque.value.weight(),
         Body::Media(_) => 1 << 16,
     };
     let signature = part.signature.as_ref().map_or(0, |own| own.value.len());

@@ -2,7 +2,9 @@
 //! their schemas are found in the cache by comparison and are not parsed again.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 use super::raw::Raw;
 use super::weigh;
@@ -47,7 +49,7 @@ impl SchemaCache {
     pub(crate) fn find(&self, document: &str, at: usize, depth: usize) -> Option<Arc<Raw>> {
         let key = key(document, at);
         let (entry, is_old) = {
-            let schemas = self.schemas.read().unwrap_or_else(PoisonError::into_inner);
+            let schemas = self.schemas.read();
             match schemas.new.get(&key) {
                 Some(entry) => (entry.clone(), false),
                 None => (schemas.old.get(&key)?.clone(), true),
@@ -75,7 +77,7 @@ impl SchemaCache {
     }
 
     fn add(&self, key: u32, entry: Entry) {
-        let mut schemas = self.schemas.write().unwrap_or_else(PoisonError::into_inner);
+        let mut schemas = self.schemas.write();
         schemas.bytes += entry.bytes;
         if let Some(replaced) = schemas.new.insert(key, entry) {
             schemas.bytes -= replaced.bytes;
@@ -201,7 +203,7 @@ mod tests {
             parse(&tool(&format!("{at}{}", "x".repeat(10_000)), 2), &cache).unwrap();
         }
         parse(&tool("large", 10_000), &cache).unwrap();
-        let schemas = cache.schemas.read().unwrap();
+        let schemas = cache.schemas.read();
         let all = || schemas.new.values().chain(schemas.old.values());
         let bytes: usize = all().map(|entry| entry.bytes).sum();
         assert!((MAX_BYTES..=2 * MAX_BYTES + MAX_SCHEMA_BYTES).contains(&bytes), "{bytes}");

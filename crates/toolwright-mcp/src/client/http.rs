@@ -30,7 +30,7 @@ use crate::protocol::header::{LAST_EVENT_ID, METHOD, NAME, SESSION, VERSION};
 
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+pub(super) const STREAM: HeaderValue = HeaderValue::from_static(Framing::Sse.content_type());
 
 /// Number of times that a broken stream is continued without a message.
 const MAX_CONTINUATIONS: usize = 8;
@@ -468,7 +468,7 @@ impl Stream {
 }
 
 pub(super) fn is_stream(headers: &HeaderMap) -> bool {
-    begins_with(headers, &CONTENT_TYPE, "text/event-stream")
+    begins_with(headers, &CONTENT_TYPE, Framing::Sse.content_type())
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use toolwright_transport::resolve_reference;
 
 use super::READ_DEADLINE;
 use super::error::ClientError;
-use super::http::{Http, ServerUrl, Stream, is_stream};
+use super::http::{Http, STREAM, ServerUrl, Stream, is_stream};
 use super::inbox::Inbox;
 use crate::message::Message;
 
@@ -35,7 +35,7 @@ impl Sse {
         inbox: Arc<Inbox>,
     ) -> Result<Arc<Sse>, ClientError> {
         let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        headers.insert(ACCEPT, STREAM);
         let get = Http::new(address.clone(), inbox.clone());
         let incoming = get.send(Method::GET, &headers, Bytes::new()).await?;
         if !incoming.status.is_success() || !is_stream(&incoming.headers) {

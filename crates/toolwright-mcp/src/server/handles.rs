@@ -12,12 +12,10 @@ use toolwright_runtime::output::Content;
 use toolwright_runtime::{Session, Toolbox};
 
 use crate::message::RpcError;
+use crate::protocol::LINKS_SINCE;
 
 /// What the URIs of handles begin with.
 const SCHEME: &str = "toolwright://handle/";
-
-/// The first version of the protocol whose results have links.
-const LINKS_SINCE: &str = "2025-06-18";
 
 /// Answers `resources/read` of the URI of a handle; `None` for other URIs. The value must belong to the conversation of
 /// the request.

@@ -6,8 +6,6 @@ pub(crate) mod refresh;
 mod sigv4;
 
 pub use aws_profile::{AwsProfile, ProfileError, REGIONS};
-pub(crate) use credential::{
-    API_KEY, CredentialError, CredentialRefusal, PreparedCredential, X_API_KEY, X_GOOG_API_KEY,
-};
-pub use credential::{AwsKeys, ClientCredential, Credential};
+pub(crate) use credential::{API_KEY, CredentialError, CredentialRefusal, PreparedCredential};
+pub use credential::{AwsKeys, ClientCredential, Credential, X_API_KEY, X_GOOG_API_KEY};
 pub(crate) use sigv4::Signer;

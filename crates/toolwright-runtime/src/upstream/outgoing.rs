@@ -5,7 +5,6 @@ use std::fmt;
 use bytes::Bytes;
 use http::Method;
 use http::header::{self, HeaderMap, HeaderName};
-use toolwright_transport::FRAMING;
 
 use super::auth::{API_KEY, ClientCredential, X_API_KEY, X_GOOG_API_KEY};
 
@@ -82,11 +81,8 @@ const CREDENTIALS: [HeaderName; 8] = [
 
 /// Removes the headers that are not forwarded.
 pub(super) fn strip(headers: &mut HeaderMap) {
-    if headers.is_empty() {
-        return;
-    }
     toolwright_transport::remove_connection_headers(headers);
-    for name in FRAMING.iter().chain(&CREDENTIALS) {
+    for name in &CREDENTIALS {
         headers.remove(name);
     }
 }

@@ -29,7 +29,7 @@ use super::proxy::Proxy;
 use super::resolver::{BoxError, CheckedResolver, Resolve};
 use super::tls::Trust;
 use super::tunnel::ProxyError;
-use super::{FRAMING, header, redirect, remove_connection_headers};
+use super::{header, redirect, remove_connection_headers};
 
 /// The value of `accept-encoding` for bodies that are read.
 pub const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
@@ -267,9 +267,6 @@ impl HttpClient {
 
     fn prepare(&self, headers: &mut HeaderMap) {
         remove_connection_headers(headers);
-        for name in &FRAMING {
-            headers.remove(name);
-        }
         headers.remove(PROXY_AUTHORIZATION);
         headers.insert(ACCEPT_ENCODING, IDENTITY);
         headers.entry(USER_AGENT).or_insert(AGENT);

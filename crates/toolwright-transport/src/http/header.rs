@@ -19,12 +19,14 @@ pub const FRAMING: [HeaderName; 10] = [
     header::CONTENT_LENGTH,
 ];
 
-/// Removes `Connection` and the hop-by-hop headers that it names.
+/// Removes the headers of [`FRAMING`], and the hop-by-hop headers that `Connection` names.
 pub fn remove_connection_headers(headers: &mut HeaderMap) {
-    if let Some(connection) = headers.remove(header::CONNECTION) {
-        for name in connection.to_str().unwrap_or_default().split(',') {
-            headers.remove(name.trim());
-        }
+    let lines: Vec<HeaderValue> = headers.get_all(header::CONNECTION).iter().cloned().collect();
+    for name in lines.iter().flat_map(|line| line.to_str().unwrap_or_default().split(',')) {
+        headers.remove(name.trim());
+    }
+    for name in &FRAMING {
+        headers.remove(name);
     }
 }
 
@@ -48,4 +50,23 @@ pub(super) fn configured(
     }
     let why = "has characters that are not valid in an HTTP header";
     Ok((header, sensitive(value).ok_or_else(|| invalid(why))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_that_any_line_of_connection_names_are_removed() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in
+            [("connection", "close, x-a"), ("connection", "x-b"), ("x-a", "1"), ("x-b", "2")]
+        {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        headers.insert("upgrade", HeaderValue::from_static("h2c"));
+        headers.insert("x-c", HeaderValue::from_static("3"));
+        remove_connection_headers(&mut headers);
+        assert_eq!(headers.keys().collect::<Vec<_>>(), ["x-c"]);
+    }
 }

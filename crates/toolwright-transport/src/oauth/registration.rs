@@ -54,10 +54,14 @@ pub async fn register(
         requester.post(url, "application/json", None, body, &[]).await?;
     let authentication = match (answer.client_secret, answer.token_endpoint_auth_method.as_deref())
     {
-        (Some(secret), Some("client_secret_post")) => ClientAuthentication::Post(secret),
+        (None, _) | (_, Some("none")) => ClientAuthentication::None,
         (Some(secret), None) => ClientAuthentication::with_secret(secret, &server),
         (Some(secret), Some("client_secret_basic")) => ClientAuthentication::Basic(secret),
-        _ => ClientAuthentication::None,
+        (Some(secret), Some("client_secret_post")) => ClientAuthentication::Post(secret),
+        _ => {
+            let why = "wants neither client_secret_basic nor client_secret_post; configure a client that has one";
+            return Err(OAuthError::Unsupported { issuer: server.issuer, why });
+        }
     };
     Ok(OAuthClient::new(http, server, answer.client_id).with_authentication(authentication))
 }

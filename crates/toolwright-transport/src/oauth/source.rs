@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::client::OAuthClient;
@@ -103,7 +103,7 @@ impl TokenSource {
     /// Returns a token that is valid now.
     pub async fn token(&self) -> Result<Arc<Token>, OAuthError> {
         let refresh = {
-            let mut state = self.0.lock();
+            let mut state = self.0.state.lock();
             let now = SystemTime::now();
             let token =
                 state.token.clone().filter(|token| !state.is_rejected && !token.is_expired(now));
@@ -128,7 +128,7 @@ impl TokenSource {
     /// next call of [`token`](Self::token) refreshes it, unless that has happened already. A resource that rejects
     /// every token causes one refresh in five seconds.
     pub fn reject(&self, token: &Token) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let current = state.token.as_ref();
         let is_current = current.is_some_and(|own| own.access.expose() == token.access.expose());
         if is_current && state.rejected.is_none_or(|at| at.elapsed() >= COOLDOWN) {
@@ -141,7 +141,7 @@ impl TokenSource {
     pub async fn set(&self, token: Token) -> Result<(), OAuthError> {
         let _storing = self.0.storing.lock().await;
         let saved = self.0.store.save(&self.0.name, &token).await;
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         *state = state.after_login(Some(Arc::new(token)));
         state.store_failure = saved.clone().err();
         saved.map_err(OAuthError::Store)
@@ -151,22 +151,18 @@ impl TokenSource {
     pub async fn clear(&self) -> Result<(), OAuthError> {
         let _storing = self.0.storing.lock().await;
         let removed = self.0.store.remove(&self.0.name).await;
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         *state = state.after_login(None);
         removed.map_err(OAuthError::Store)
     }
 
     /// Why the current token could not be stored, if so. It is used nevertheless, until the process ends.
     pub fn store_failure(&self) -> Option<TokenStoreError> {
-        self.0.lock().store_failure.clone()
+        self.0.state.lock().store_failure.clone()
     }
 }
 
 impl Inner {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Whether a token can be replaced without a login.
     fn can_renew(&self, token: &Token) -> bool {
         token.can_refresh() || self.grant == Grant::ClientCredentials
@@ -187,9 +183,9 @@ impl Inner {
     }
 
     async fn run(&self) -> Refreshed {
-        let login = self.lock().login;
+        let login = self.state.lock().login;
         let result = self.obtain(login).await;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.login != login {
             return result;
         }
@@ -206,14 +202,15 @@ impl Inner {
     }
 
     async fn obtain(&self, login: u64) -> Refreshed {
+        let has_token = || self.state.lock().token.is_some();
         let stored = match self.store.load(&self.name).await {
             Ok(stored) => stored,
             // A token in memory is as good, and one of the client is replaced.
-            Err(_) if self.grant == Grant::ClientCredentials || self.lock().token.is_some() => None,
+            Err(_) if self.grant == Grant::ClientCredentials || has_token() => None,
             Err(error) => return Err(error.into()),
         };
         let (latest, failure) = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if state.login != login {
                 return Err(OAuthError::Interrupted);
             }
@@ -246,9 +243,9 @@ impl Inner {
             }
         };
         let _storing = self.storing.lock().await;
-        if self.lock().login == login {
+        if self.state.lock().login == login {
             let saved = self.store.save(&self.name, &token).await;
-            self.lock().store_failure = saved.err();
+            self.state.lock().store_failure = saved.err();
         }
         Ok(Arc::new(token))
     }
@@ -311,7 +308,7 @@ mod tests {
             source.set(token(Duration::ZERO)).await.unwrap();
             let (url, code) = (String::new(), code.to_owned());
             let error = OAuthError::Refused { url, code, description: None, hint: "" };
-            source.0.lock().failure = Some((error, Instant::now() - COOLDOWN));
+            source.0.state.lock().failure = Some((error, Instant::now() - COOLDOWN));
             let error = source.token().await.unwrap_err();
             assert_eq!(matches!(error, OAuthError::Unreachable { .. }), is_tried, "{error}");
         }
@@ -322,13 +319,13 @@ mod tests {
         let source = unreachable();
         source.set(token(Duration::from_mins(10))).await.unwrap();
         source.token().await.unwrap();
-        assert!(source.0.lock().refresh.is_none());
+        assert!(source.0.state.lock().refresh.is_none());
         source.set(token(Duration::from_secs(30))).await.unwrap();
         assert_eq!(source.token().await.unwrap().access().expose(), "access");
-        let refresh = source.0.lock().refresh.clone().expect("a refresh runs");
+        let refresh = source.0.state.lock().refresh.clone().expect("a refresh runs");
         assert!(refresh.await.is_err());
         // Its failure costs nothing while the token is valid, and is not repeated by each call.
         assert_eq!(source.token().await.unwrap().access().expose(), "access");
-        assert!(source.0.lock().refresh.is_none());
+        assert!(source.0.state.lock().refresh.is_none());
     }
 }

@@ -280,6 +280,33 @@ async fn a_client_authenticates_in_the_header_or_in_the_body() {
     }
 }
 
+#[tokio::test]
+async fn a_registration_with_a_secret_for_another_method_is_refused() {
+    for (method, is_refused) in
+        [("private_key_jwt", true), ("client_secret_post", false), ("none", false)]
+    {
+        let server = Server::new(move |mut stream| async move {
+            while read_request(&mut stream).await.is_some() {
+                let body = format!(
+                    r#"{{"client_id":"me","client_secret":"sk-hush","token_endpoint_auth_method":"{method}"}}"#
+                );
+                let length = body.len();
+                let reply = format!("HTTP/1.1 201 Created\r\ncontent-length: {length}\r\n\r\n{body}");
+                stream.write_all(reply.as_bytes()).await.unwrap();
+            }
+        })
+        .await;
+        let mut metadata = ServerMetadata::new(server.url(), server.url() + "/token");
+        metadata.registration_endpoint = Some(server.url() + "/register");
+        let registered = registration::register(&http(), metadata, "test", &[]).await;
+        assert_eq!(registered.is_err(), is_refused, "{method}");
+        if let Err(error) = registered {
+            let error = error.to_string();
+            assert!(error.contains("neither client_secret_basic nor"), "{error}");
+        }
+    }
+}
+
 /// Some servers send a refresh token that a client has no use for.
 #[tokio::test]
 async fn a_client_authenticates_again_and_needs_no_refresh_token() {

@@ -18,10 +18,11 @@ pub(crate) fn is_multipart(media: &str) -> bool {
 
 /// Whether the content is text.
 pub(crate) fn is_text(media: &str) -> bool {
+    // "xml" alone is also in the types of office documents, which are archives.
     const WORDS: [&str; 8] =
-        ["text/", "json", "xml", "yaml", "csv", "graphql", "javascript", "x-www-form-urlencoded"];
+        ["text/", "json", "/xml", "+xml", "yaml", "csv", "graphql", "javascript"];
     let media = essence(media);
-    WORDS.into_iter().any(|word| media.contains(word))
+    is_form(&media) || WORDS.into_iter().any(|word| media.contains(word))
 }
 
 /// The type without its parameters.

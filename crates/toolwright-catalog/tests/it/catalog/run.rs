@@ -38,6 +38,7 @@ const MANIFEST: &str = r#"{
     {"name": "fail_at_length", "description": "Writes its secret to the end of a long stderr", "parameters": [],
      "secrets": ["API_KEY"]},
     {"name": "garble", "description": "Writes no JSON", "parameters": [], "secrets": []},
+    {"name": "garble_bytes", "description": "Writes no text", "parameters": [], "secrets": []},
     {"name": "hang", "description": "Never ends", "parameters": [], "deadline": "200ms", "secrets": []},
     {"name": "tell", "description": "Tells in pieces", "parameters": [], "streaming": true, "secrets": []},
     {"name": "content", "description": "Returns a long text", "parameters": [], "secrets": []},
@@ -58,6 +59,7 @@ case $(field function) in
   reveal_in_error) printf '{"type":"error","data":{"message":"key %s"}}\n' "$(field API_KEY)" ;;
   fail_at_length) { head -c 65530 /dev/zero | tr '\0' x; field API_KEY; } >&2; exit 3 ;;
   garble) echo 'not JSON' ;;
+  garble_bytes) printf '"\377"' ;;
   hang) sleep 1000 ;;
   tell) echo '{"type":"start"}'; echo '{"type":"content","data":"a"}'; echo '{"type":"content","data":"b"}'
     echo '{"type":"done"}' ;;
@@ -152,6 +154,7 @@ async fn a_process_that_fails_costs_one_call() {
     for (function, wanted) in [
         ("fail", "it ended with code 3, and wrote to stderr:\nkey [redacted] refused"),
         ("garble", "its stdout is not one JSON document"),
+        ("garble_bytes", "its stdout is not UTF-8"),
         ("hang", "200"),
     ] {
         let failed = run(&toolbox, function, r#", "parameters": {}"#).await;

@@ -8,22 +8,19 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use rusqlite::{OptionalExtension, Transaction, ffi, params};
-use toolwright_transport::key_file::{self, KEY_BYTES};
+use toolwright_transport::key_file::{self, KEY_BYTES, SIGNING_KEY_FILE};
 use toolwright_transport::secret::Secret;
 
 use super::health::failure;
 use super::rows::{self, Stop, micros};
 use crate::ledger::chain::{Broken, Checkpoint, Damage, Follower, Head};
 
-/// The key file in the folder of the ledger.
-const KEY_FILE: &str = "signing.key";
-
 /// Maximum number of entries that are removed in one transaction, during which no entry is written.
 const BATCH: u64 = 1000;
 
 /// Opens the key of a ledger: its file, or nothing if it does not exist and is not created.
 fn key(change: &Transaction<'_>, is_created: bool) -> Option<Secret<[u8; KEY_BYTES]>> {
-    let path = Path::new(change.path()?).with_file_name(KEY_FILE);
+    let path = Path::new(change.path()?).with_file_name(SIGNING_KEY_FILE);
     let key = (is_created || path.exists()).then(|| key_file::open(&path).ok())??;
     Some(Secret::new(blake3::derive_key("toolwright ledger checkpoint 1", key.expose())))
 }

@@ -14,9 +14,9 @@ use super::refresh::RefreshingSigner;
 use super::sigv4::Signer;
 
 /// Anthropic's header for a key.
-pub(crate) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+pub const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// Google's header for a key.
-pub(crate) const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+pub const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 /// Azure's header for a key.
 pub(crate) const API_KEY: HeaderName = HeaderName::from_static("api-key");
 
