@@ -9,6 +9,7 @@ pub fn fnv(text: &str) -> u64 {
 }
 
 /// Continues an FNV-1a hash with more bytes.
+#[inline]
 pub fn fnv_extend(hash: u64, bytes: &[u8]) -> u64 {
     bytes
         .iter()

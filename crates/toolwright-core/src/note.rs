@@ -16,6 +16,7 @@ macro_rules! note {
 }
 
 /// Whether a key is that of a note.
+#[inline]
 pub fn is_note(key: &str) -> bool {
     key.starts_with('\u{1}')
 }

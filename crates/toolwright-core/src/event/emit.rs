@@ -67,11 +67,13 @@ impl Emitter {
     }
 
     /// Whether a part is open and accepts a delta.
+    #[inline]
     pub fn takes(&self, index: usize, delta: &Delta) -> bool {
         self.open.get(&index).is_some_and(|progress| progress.kind.takes(delta))
     }
 
     /// Adds a delta to an open part of its kind; an empty delta is skipped.
+    #[inline]
     pub fn delta(&mut self, index: usize, delta: Delta, out: &mut Vec<Event>) {
         let Some(progress) = self.open.get_mut(&index) else { return };
         if !progress.kind.takes(&delta) {

@@ -187,6 +187,7 @@ impl Part {
 
     /// Sets the origin.
     #[must_use]
+    #[inline]
     pub fn with_origin(mut self, origin: Origin) -> Part {
         self.origin = origin;
         self
@@ -194,6 +195,7 @@ impl Part {
 
     /// Sets the extra fields.
     #[must_use]
+    #[inline]
     pub fn with_extra(mut self, extra: Extra) -> Part {
         self.extra = extra;
         self

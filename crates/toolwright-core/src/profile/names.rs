@@ -18,12 +18,14 @@ pub enum Charset {
 
 impl Charset {
     /// Whether every character of a text belongs to the set.
+    #[inline]
     pub fn contains_all(self, text: &str) -> bool {
         // Only the set of all characters contains characters beyond ASCII.
         text.bytes().all(|byte| self.contains(char::from(byte)))
     }
 
     /// Whether a character belongs to the set.
+    #[inline]
     pub fn contains(self, character: char) -> bool {
         match self {
             Charset::Any => true,

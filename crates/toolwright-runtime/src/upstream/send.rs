@@ -81,6 +81,7 @@ impl Setup {
         Fault::new(FaultClass::Invalid, format!("{}: {what}", self.http.label()))
     }
 
+    #[inline]
     fn request(
         &self,
         outgoing: Outgoing,
