@@ -22,7 +22,7 @@ fn outside(command: &[&str]) -> Program {
 }
 
 /// Compiles and runs the examples of the README and the guide in a crate outside of the workspace, without warnings,
-/// and compares what the compiler says of mistakes.
+/// and compares what the compiler says of mistakes. Checks the library without default features, too.
 pub(crate) fn external() -> Outcome {
     outside(&["test", "--doc"]).run()?;
     let says = |command: &[&str], succeeds: bool, expected: Option<&str>| -> Outcome {
@@ -39,7 +39,25 @@ pub(crate) fn external() -> Outcome {
     let handler = "write `name::handler()` in place of `name`";
     says(&["build", "--example", "no_handler"], false, Some(handler))?;
     let description = "the tool `add` has no description";
-    says(&["build", "--example", "no_description"], true, Some(description))
+    says(&["build", "--example", "no_description"], true, Some(description))?;
+    without_default_features()
+}
+
+/// Checks that the library without default features compiles, and has neither dialects nor plans nor their dependencies.
+fn without_default_features() -> Outcome {
+    let library = ["--package", "toolwright", "--no-default-features"];
+    Program::cargo().with(&["check"]).with(&library).run()?;
+    let tree = Program::cargo().with(&["tree", "--edges", "normal", "--prefix", "none"]);
+    let (_, text) = tree.with(&library).capture()?;
+    let names: Vec<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+    let is_there = |name: &&&str| names.contains(*name);
+    match ["hyper", "rusqlite", "toolwright-dialects", "toolwright-plan"].iter().find(is_there) {
+        Some(name) => {
+            Err(Failure(format!("toolwright without default features depends on {name}")))
+        }
+        None if names.contains(&"toolwright-core") => Ok(()),
+        None => Err(Failure(format!("no tree of dependencies, but\n{text}"))),
+    }
 }
 
 /// Packages every crate of the workspace, and checks the packages against each other, with their default features,
