@@ -280,7 +280,7 @@ def runs_of_both_engines(world):
     for _ in range(2):
         started = plan("run", "plan.json", "--engine", "temporal", "--task-queue", "ask", code=1)
         waiting.append(started.stderr.split()[1])
-        hint = f"hint: toolwright plan answer {waiting[-1]} 写 --approve"
+        hint = f"hint: toolwright plan answer {waiting[-1]} 写 --approve --engine temporal --task-queue ask"
         check("hint", started.stderr.splitlines()[-1], hint)
     expected = {local: ("local", "waiting", "保存")} | dict.fromkeys(waiting, ("temporal", "waiting", "保存"))
     found = runs("--limit", "1000")
@@ -289,7 +289,7 @@ def runs_of_both_engines(world):
     check("newest first", list(runs("--limit", "2")), waiting[::-1])
     answered, cancelled = waiting
     check("show", json.loads(plan("show", answered, "--json").stdout)["questions"][0]["step"], "写")
-    plan("answer", answered, "写", "--approve", "--task-queue", "ask")
+    plan("answer", answered, "写", "--approve", "--engine", "temporal", "--task-queue", "ask")
     plan("cancel", cancelled)
     plan("show", local)
     for run, status in [(answered, "succeeded"), (cancelled, "cancelled")]:

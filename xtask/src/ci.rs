@@ -33,7 +33,7 @@ const SLOW: &[Step] = &[
         budget: 150,
         run: || conformance::run(conformance::Plan::default()),
     },
-    Step { name: "external", budget: 120, run: release::external },
+    Step { name: "external", budget: 150, run: release::external },
     Step { name: "publish", budget: 150, run: release::publish },
     Step { name: "oauth", budget: 30, run: oauth::run },
     Step { name: "mcp", budget: 210, run: mcp::run },
@@ -49,7 +49,7 @@ const SLOW: &[Step] = &[
     Step { name: "soak", budget: 45, run: || bench_gateway::soak(&["--seconds", "20"]) },
     Step {
         name: "chaos",
-        budget: 75,
+        budget: 60,
         run: || bench_gateway::chaos(&["--seconds", "40", "--seed", "1"]),
     },
 ];
