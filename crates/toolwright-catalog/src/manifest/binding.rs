@@ -42,7 +42,9 @@ pub(super) fn read(node: Node<'_>) -> Option<Binding> {
     let parameters = fields.take("parameters").map_or(Some(Vec::new()), |node| node.each(checked));
     if let (Some(path), Some(parameters)) = (path, &parameters) {
         let is_in_path = |name: &str| {
-            parameters.iter().any(|own| own.location == Location::Path && own.name == name)
+            let mut placed =
+                parameters.iter().filter(|parameter| parameter.location == Location::Path);
+            placed.any(|parameter| parameter.name == name)
         };
         for name in placeholders(path).filter(|name| !is_in_path(name)) {
             fields.node.fault_at("/path", format!("there is no parameter '{name}' in the path"));
@@ -78,7 +80,8 @@ fn parameter(node: Node<'_>) -> Option<Parameter> {
 /// Checks a parameter that is not in the body.
 fn check_parameter(node: &Node<'_>, parameter: &Parameter, path: Option<&str>) {
     let name = parameter.name.as_str();
-    let is_in_path = || path.is_none_or(|path| placeholders(path).any(|own| own == name));
+    let is_in_path =
+        || path.is_none_or(|path| placeholders(path).any(|placeholder| placeholder == name));
     let (member, problem) = match parameter.location {
         Location::Path if !is_in_path() => ("/name", Some("the path has no such name in braces")),
         Location::Header => ("/name", check_header(name).err()),
@@ -104,7 +107,7 @@ fn body(node: Node<'_>) -> Option<Body> {
     let (argument, file) = (fields.optional_text("argument"), fields.optional_text("file"));
     let properties =
         fields.take("properties").map_or(Some(Vec::new()), |node| node.each(parameter));
-    let has_properties = properties.as_ref().is_some_and(|own| !own.is_empty());
+    let has_properties = properties.as_ref().is_some_and(|list| !list.is_empty());
     let sources = [argument.is_some(), file.is_some(), has_properties];
     if sources.into_iter().filter(|has| *has).count() > 1 {
         fields.node.fault("a body is an argument, a file or properties, not two of them");

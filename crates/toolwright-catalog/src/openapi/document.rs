@@ -179,8 +179,8 @@ impl<'d> Document<'d> {
             };
             let operations = item.members().filter(|(_, node)| node.value.as_object().is_some());
             let operations = operations.filter_map(|(word, node)| {
-                let method = Method::ALL.into_iter().find(|own| own.name().to_lowercase() == word);
-                match method {
+                let is_named = |method: &Method| method.name().to_ascii_lowercase() == word;
+                match Method::ALL.into_iter().find(is_named) {
                     Some(method) => {
                         Some(Ok(Operation { method, word, path, item: item.clone(), node }))
                     }

@@ -114,7 +114,7 @@ pub(super) fn read<'d>(
     if document.version == Format::Swagger && ["body", "formData"].contains(&place) {
         return Ok(None);
     }
-    let location = Location::from_name(place).filter(|own| *own != Location::Body);
+    let location = Location::from_name(place).filter(|location| *location != Location::Body);
     let location = location.ok_or_else(|| {
         let place = shorten(place, 30);
         node.refuse(format!("the parameter '{name}' is in '{place}', which is not supported"))

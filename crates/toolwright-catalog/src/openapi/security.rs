@@ -120,7 +120,7 @@ impl<'d> Schemes<'d> {
             ("apiKey", _) => {
                 let [place, name] = ["in", "name"].map(|key| scheme.text(key).unwrap_or_default());
                 let location = Location::from_name(place)
-                    .filter(|own| !matches!(own, Location::Path | Location::Body));
+                    .filter(|location| !matches!(location, Location::Path | Location::Body));
                 let problem = "an API key is in a header, the query or a cookie";
                 let location = location.ok_or_else(|| scheme.refuse(problem))?;
                 let what = format!("The value of the {place} '{name}'");

@@ -109,7 +109,8 @@ impl<'d> Importer<'d> {
     fn document(&mut self, root: Node<'d>, wanted: Option<&str>) -> Option<Object> {
         let mut fields = Fields::of(root)?;
         let version = fields.take("arazzo").and_then(|version| version.value.as_str());
-        if !version.is_some_and(|own| own.starts_with("1.0.") || own.starts_with("1.1.")) {
+        let is_known = |text: &str| text.starts_with("1.0.") || text.starts_with("1.1.");
+        if !version.is_some_and(is_known) {
             fields.node.fault_at("/arazzo", "expected a version 1.0 or 1.1 of Arazzo");
         }
         let info = fields.take("info").and_then(Fields::of).map(|mut info| {
@@ -130,9 +131,9 @@ impl<'d> Importer<'d> {
         self.components = fields.take("components").map(|node| node.value);
         let workflows = items(&mut fields, "workflows");
         refuse_rest(&fields);
-        let id = |own: &Node<'d>| own.value.get("workflowId").and_then(Json::as_str);
+        let id = |workflow: &Node<'d>| workflow.value.get("workflowId").and_then(Json::as_str);
         let found = match wanted {
-            Some(wanted) => workflows.iter().find(|own| id(own) == Some(wanted)),
+            Some(wanted) => workflows.iter().find(|workflow| id(workflow) == Some(wanted)),
             None => workflows.first().filter(|_| workflows.len() == 1),
         };
         if let Some(workflow) = found {
@@ -159,7 +160,7 @@ impl<'d> Importer<'d> {
         fields.ignore(&["workflowId"]);
         let exported = fields.take("x-toolwright-plan");
         self.is_exported = exported.is_some();
-        if let Some(version) = exported.filter(|own| own.value.as_str() != Some("1")) {
+        if let Some(version) = exported.filter(|version| version.value.as_str() != Some("1")) {
             refuse(&version, "expected version \"1\" of plans");
         }
         let mut out = object! {"plan": "1"};
@@ -216,7 +217,7 @@ impl<'d> Importer<'d> {
         }
         let node = inputs?;
         let inputs = extract(node.value, &node.pointer);
-        let components = self.components.and_then(|own| own.get("inputs")?.as_object());
+        let components = self.components.and_then(|all| all.get("inputs")?.as_object());
         let Some(components) = components else { return Some(inputs) };
         let local = |schema: &Json| {
             rewrite(schema, &|reference| {

@@ -90,7 +90,7 @@ impl<'d> Importer<'d> {
         if let Some(own) = fields.take("x-toolwright-after") {
             let path = format!("{}/dependsOn", node.pointer);
             self.replaced.push(Replaced::Dependencies { step: at, path, value: after });
-            if own.value.as_array().is_none_or(|own| !own.is_empty()) {
+            if own.value.as_array().is_none_or(|steps| !steps.is_empty()) {
                 out.insert("after", own.value.clone());
             }
         } else if !after.is_empty() {
@@ -137,7 +137,7 @@ impl<'d> Importer<'d> {
         args.extend(inherited);
         let Some(mut body) = fields.take("requestBody").and_then(Fields::of) else { return args };
         if let Some(media) = body.take("contentType") {
-            let is_json = |own: &str| own == "application/json" || own.ends_with("+json");
+            let is_json = |media: &str| media == "application/json" || media.ends_with("+json");
             if !media.text().is_none_or(is_json) {
                 refuse(&media, "a plan sends JSON only");
             }
@@ -170,7 +170,7 @@ impl<'d> Importer<'d> {
             if let Some(reference) = fields.take("reference") {
                 refuse_rest(&fields);
                 let name = reference.value.as_str();
-                let name = name.and_then(|own| own.strip_prefix("$components.parameters."));
+                let name = name.and_then(|name| name.strip_prefix("$components.parameters."));
                 let found = name.and_then(|name| self.components?.get("parameters")?.get(name));
                 let found = reference.some_or(found, "there is no such component");
                 let component = found.map(|value| Node { value, ..fields.node.clone() });

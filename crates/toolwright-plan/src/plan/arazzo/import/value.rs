@@ -64,6 +64,7 @@ impl<'d> Importer<'d> {
     /// Reads a selector: only a JSON Pointer is a reference.
     fn selector(&self, node: &Node<'d>) -> Option<Reference> {
         let text = |name: &str| node.value.get(name).and_then(Json::as_str);
+        // Faults need only the place of a member.
         let member = |name: &str| node.below(name, node.value);
         let kind = text("type").or_else(|| node.value.pointer("/type/type")?.as_str());
         if kind != Some("jsonpointer") {
